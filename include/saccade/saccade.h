@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Saccade: attention for Vulkan. This header is the C API of the core library and its manual.
+ *
+ * The way of the data:
+ *
+ *   describe ──validate──▶ ──choose──▶ plan ──record──▶ VkCommandBuffer
+ *
+ * A host describes an operator (SaccadeAttentionDesc, SaccadeMatmulDesc, ...), creates a plan from it once and
+ * records the plan into its own command buffers as often as it likes. Every refusal happens before anything is
+ * recorded. Recording allocates nothing, submits nothing and waits for nothing: inputs, outputs and scratch
+ * memory are device addresses that the host passes.
+ *
+ * Tensors. A SaccadeTensorDesc has four sizes and four strides in elements. Where an operator works on fewer
+ * axes, its comment says which sizes are 1.
+ *
+ * Threads. A context may be used from several threads at once. A plan is immutable: any number of threads may
+ * record it at once into different command buffers. Destroying a handle needs external synchronisation.
+ *
+ * Lifetime. Contexts outlive their plans. A plan outlives the execution of every command buffer into which it
+ * was recorded: its parameters are read by the device.
+ *
+ * Synchronisation. Inputs must be visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT with VK_ACCESS_SHADER_READ_BIT
+ * before a recorded operator executes; outputs and scratch are written in that stage with
+ * VK_ACCESS_SHADER_WRITE_BIT (and read, where scratch is in use). The barriers between the dispatches of one
+ * operator are recorded with it; those before and after it are the host's. A recorded operator disturbs
+ * the compute pipeline binding and the push constants (bytes 0 to 119) of the command buffer, nothing else.
+ *
+ * Errors. Functions that can fail return a SaccadeStatus and fill an optional SaccadeMessage, which names the
+ * field, its value and what is allowed. No exception crosses this interface.
+ */
+#ifndef SACCADE_SACCADE_H_
+#define SACCADE_SACCADE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <vulkan/vulkan_core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SACCADE_VERSION_MAJOR 0
+#define SACCADE_VERSION_MINOR 1
+#define SACCADE_VERSION_PATCH 0
+
+#if defined(_WIN32) && defined(SACCADE_SHARED)
+#  ifdef SACCADE_BUILDING
+#    define SACCADE_API __declspec(dllexport)
+#  else
+#    define SACCADE_API __declspec(dllimport)
+#  endif
+#elif defined(__GNUC__)
+#  define SACCADE_API __attribute__((visibility("default")))
+#else
+#  define SACCADE_API
+#endif
+
+/* Status. */
+
+typedef enum SaccadeStatus {
+  SACCADE_OK = 0,
+  SACCADE_ERROR_INVALID_ARGUMENT = 1,    /* a field has a value that no device could accept */
+  SACCADE_ERROR_UNSUPPORTED = 2,         /* legal, but not on this device or not in this version */
+  SACCADE_ERROR_DEVICE_REQUIREMENTS = 3, /* the device lacks a required feature, or the host did not enable it */
+  SACCADE_ERROR_OUT_OF_MEMORY = 4,       /* host or device memory */
+  SACCADE_ERROR_DEVICE_LOST = 5,         /* VK_ERROR_DEVICE_LOST; the context is of no further use */
+  SACCADE_ERROR_DRIVER = 6               /* the driver failed otherwise, e.g. it could not create a pipeline */
+} SaccadeStatus;
+
+/* What was refused and why. Filled by every failing function that is given one; untouched on success. */
+typedef struct SaccadeMessage {
+  SaccadeStatus status;
+  char field[64];  /* the field of the description, e.g. "head_dim_qk" or "k.strides"; "" if none */
+  char text[960];  /* one sentence for people: field, value, what is allowed, the way out */
+} SaccadeMessage;
+
+/* The name of a status, e.g. "invalid argument". Static storage; never NULL. */
+SACCADE_API const char* saccadeGetStatusName(SaccadeStatus status);
+
+/* Device. */
+
+/* One thing that a host enables when it creates its VkDevice. All strings have static storage. */
+typedef struct SaccadeRequirement {
+  const char* name;       /* feature, extension or property, e.g. "bufferDeviceAddress" */
+  const char* structName; /* the structure that the feature sits in, or "extension", "property" */
+  const char* buys;       /* what it is needed for */
+  VkBool32 required;      /* VK_FALSE: recommended */
+  VkBool32 available;     /* the physical device has it */
+} SaccadeRequirement;
+
+/* Lists what Saccade requires and recommends on a physical device; call it before vkCreateDevice.
+ * With items NULL, *count receives the number of requirements; otherwise at most *count are written and
+ * *count receives how many. Requires Vulkan 1.2 of the instance and the physical device; a missing required
+ * feature is reported in the list, not as an error. */
+SACCADE_API SaccadeStatus saccadeGetDeviceRequirements(VkInstance instance, VkPhysicalDevice physicalDevice,
+                                                       PFN_vkGetInstanceProcAddr getInstanceProcAddr,
+                                                       uint32_t* count, SaccadeRequirement* items,
+                                                       SaccadeMessage* message);
+
+/* What Saccade knows of a device: asked of the driver once, limited to what the host enabled. */
+typedef struct SaccadeDeviceFacts {
+  char deviceName[256];
+  char driverName[256];
+  char driverInfo[256];
+  uint32_t vendorId;
+  uint32_t deviceId;
+  uint32_t driverVersion;
+  uint32_t apiVersion; /* the lower one of device and host */
+  uint32_t deviceType; /* VkPhysicalDeviceType */
+  uint32_t subgroupSize;
+  uint32_t minSubgroupSize;
+  uint32_t maxSubgroupSize;
+  uint32_t subgroupOperations; /* VkSubgroupFeatureFlags of compute shaders */
+  VkBool32 subgroupSizeControl;
+  uint32_t maxComputeSharedMemorySize; /* bytes */
+  uint32_t maxComputeWorkGroupInvocations;
+  uint32_t maxComputeWorkGroupSize[3];
+  uint32_t maxComputeWorkGroupCount[3];
+  uint32_t maxPushConstantsSize;        /* bytes */
+  uint32_t maxStorageBufferRange;       /* bytes */
+  uint64_t maxBufferSize;               /* bytes; 0 if the device does not say */
+  uint64_t maxMemoryAllocationSize;     /* bytes */
+  float timestampPeriod;                /* nanoseconds per tick */
+  VkBool32 bufferDeviceAddress;
+  VkBool32 shaderInt64;
+  VkBool32 storageBuffer8BitAccess;
+  VkBool32 storageBuffer16BitAccess;
+  VkBool32 shaderFloat16;
+  VkBool32 signedZeroInfNanPreserveFloat32;
+  VkBool32 pipelineExecutableProperties;
+} SaccadeDeviceFacts;
+
+/* Opaque: a VkDevice of the host, as Saccade sees it, with its pipelines. */
+typedef struct SaccadeContextT* SaccadeContext;
+
+typedef struct SaccadeContextCreateInfo {
+  uint32_t structSize; /* sizeof(SaccadeContextCreateInfo) */
+  uint32_t apiVersion; /* VkApplicationInfo::apiVersion of the instance; at least VK_API_VERSION_1_2 */
+  VkInstance instance;
+  VkPhysicalDevice physicalDevice;
+  VkDevice device; /* owned by the host; must outlive the context */
+  PFN_vkGetInstanceProcAddr getInstanceProcAddr;      /* the only way in: the core links no loader */
+  const VkPhysicalDeviceFeatures2* enabledFeatures;   /* with the pNext chain given to vkCreateDevice */
+  uint32_t enabledExtensionCount;                     /* device extensions */
+  const char* const* enabledExtensions;
+  VkPipelineCache pipelineCache;                      /* optional; owned by the host */
+  const VkAllocationCallbacks* allocationCallbacks;   /* optional; copied, must stay valid */
+  const char* kernel; /* optional: every plan uses this kernel variant or is refused (SACCADE_KERNEL of the tools) */
+} SaccadeContextCreateInfo;
+
+static inline SaccadeContextCreateInfo saccadeContextCreateInfoDefault(void) {
+  SaccadeContextCreateInfo info;
+  memset(&info, 0, sizeof info);
+  info.structSize = (uint32_t)sizeof info;
+  info.apiVersion = VK_API_VERSION_1_2;
+  return info;
+}
+
+/* Creates a context. Compiles nothing yet: pipelines are created with the first plan that needs them.
+ * Errors: INVALID_ARGUMENT (a null handle), DEVICE_REQUIREMENTS (names the missing feature), OUT_OF_MEMORY. */
+SACCADE_API SaccadeStatus saccadeCreateContext(const SaccadeContextCreateInfo* info, SaccadeContext* context,
+                                               SaccadeMessage* message);
+
+/* NULL is allowed. All plans of the context must have been destroyed. */
+SACCADE_API void saccadeDestroyContext(SaccadeContext context);
+
+/* The facts that plans are made from. The pointer lives as long as the context. */
+SACCADE_API const SaccadeDeviceFacts* saccadeGetDeviceFacts(SaccadeContext context);
+
+typedef enum SaccadeOperator {
+  SACCADE_OPERATOR_ATTENTION = 0,
+  SACCADE_OPERATOR_MATMUL = 1,
+  SACCADE_OPERATOR_LAYER_NORM = 2,
+  SACCADE_OPERATOR_SOFTMAX = 3,
+  SACCADE_OPERATOR_ACTIVATION = 4,
+  SACCADE_OPERATOR_PATCH_EMBED = 5
+} SaccadeOperator;
+
+/* One kernel variant of the registry. Strings live as long as the context. */
+typedef struct SaccadeKernelInfo {
+  const char* name;     /* e.g. "scalar_rows" */
+  SaccadeOperator op;
+  const char* idea;     /* one line: how it works and what it is for */
+  VkBool32 supported;   /* by this context's device */
+  const char* reason;   /* why not, e.g. "left out of this build: ..."; "" if supported */
+} SaccadeKernelInfo;
+
+/* Lists every kernel variant that this version knows, also those that the device or the build lacks.
+ * The count pattern of saccadeGetDeviceRequirements. */
+SACCADE_API SaccadeStatus saccadeGetKernels(SaccadeContext context, uint32_t* count, SaccadeKernelInfo* kernels,
+                                            SaccadeMessage* message);
+
+/* Tensors. */
+
+typedef enum SaccadeDtype {
+  SACCADE_DTYPE_NONE = 0, /* the tensor is absent */
+  SACCADE_DTYPE_F32 = 1,
+  SACCADE_DTYPE_F16 = 2,  /* IEEE 754 binary16 */
+  SACCADE_DTYPE_BF16 = 3, /* bfloat16 */
+  SACCADE_DTYPE_U8 = 4,   /* boolean masks: non-zero means attend */
+  SACCADE_DTYPE_I32 = 5   /* lengths */
+} SaccadeDtype;
+
+/* Shape of a tensor in device memory. The address comes with the record call.
+ *
+ * strides are in elements; all four 0 means row-major and contiguous. Unless an operator says otherwise, axis 3
+ * is contiguous (strides[3] == 1, or 0 with sizes[3] == 1). A stride of 0 broadcasts an input; the elements of an output must
+ * not overlap. For an output, sizes of all 0 mean "as the inputs demand". At most 2^32 - 1 elements may lie
+ * between the first and the last element of a tensor. */
+typedef struct SaccadeTensorDesc {
+  SaccadeDtype dtype;
+  int64_t sizes[4];
+  int64_t strides[4];
+} SaccadeTensorDesc;
+
+/* A range of device memory: VkBuffer memory created with VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT.
+ * The address must be a multiple of the element size. size counts the bytes from address that the operator
+ * may touch; it is checked against what the tensor needs. On a device without 8- and 16-bit storage (or where
+ * the host did not enable it) the aligned 32-bit words that hold a tensor's first and last element are
+ * touched as well: keep buffers of 8- and 16-bit elements a multiple of 4 bytes long there.
+ * An operator whose tensor has no elements, or lacks it, ignores the range. */
+typedef struct SaccadeBuffer {
+  VkDeviceAddress address;
+  VkDeviceSize size;
+} SaccadeBuffer;
+
+/* Attention. */
+
+typedef enum SaccadeCausal {
+  SACCADE_CAUSAL_NONE = 0,
+  SACCADE_CAUSAL_BOTTOM_RIGHT = 1, /* row i sees keys j <= i + seqlen_k - seqlen_q, per batch entry */
+  SACCADE_CAUSAL_TOP_LEFT = 2      /* row i sees keys j <= i */
+} SaccadeCausal;
+
+typedef enum SaccadeNormalizer {
+  SACCADE_NORMALIZER_SOFTMAX = 0,
+  SACCADE_NORMALIZER_SIGMOID = 1, /* refused by this version */
+  SACCADE_NORMALIZER_RELU = 2     /* refused by this version */
+} SaccadeNormalizer;
+
+/* Scaled dot-product attention (Vaswani et al. 2017), computed with an online softmax (Milakov and Gimelshein
+ * 2018) so that memory grows with the number of tokens and not with its square (Dao et al. 2022).
+ *
+ *   s_ij  = softmax_scale / temperature * dot(q_i, k_j) + bias_ij
+ *   o_i   = sum_j softmax_j(s_ij) * v_j             over the visible keys j
+ *   lse_i = log(sum_j exp(s_ij))                    natural logarithm
+ *
+ * Query head h reads key/value head floor(h * num_heads_kv / num_heads_q). A key is visible if the causal mask,
+ * the lengths and the boolean mask all say so and its score is not -inf; what a hidden key, its value or its
+ * bias holds has no influence, NaN included. A row that sees no key has output 0 and lse -inf. NaN in anything
+ * visible propagates. Products, statistics and sums are fp32; the output is rounded once, to nearest even. */
+typedef struct SaccadeAttentionDesc {
+  uint32_t structSize; /* sizeof(SaccadeAttentionDesc) */
+
+  SaccadeTensorDesc q;   /* [B, num_heads_q, seqlen_q, head_dim_qk]; F32, F16 or BF16 */
+  SaccadeTensorDesc k;   /* [B, num_heads_kv, seqlen_k, head_dim_qk]; dtype of q; num_heads_q % num_heads_kv == 0 */
+  SaccadeTensorDesc v;   /* [B, num_heads_kv, seqlen_k, head_dim_v]; dtype of q; head dims from 1 to 256 */
+  SaccadeTensorDesc out; /* [B, num_heads_q, seqlen_q, head_dim_v]; dtype of q */
+
+  SaccadeTensorDesc lse;   /* optional output [B, num_heads_q, seqlen_q, 1], F32 */
+  SaccadeTensorDesc probs; /* optional output [B, num_heads_q, seqlen_q, seqlen_k], dtype of q: the weights */
+  SaccadeTensorDesc mask;  /* optional U8, each size full or 1: non-zero means attend */
+  SaccadeTensorDesc bias;  /* optional F32, F16 or BF16, each size full or 1: added to the scaled scores */
+  VkBool32 hasSeqlensQ;    /* int32 [B]: rows at or past it give 0, lse -inf, probs 0; clamped to [0, seqlen_q] */
+  VkBool32 hasSeqlensK;    /* int32 [B]: keys at or past it are hidden; clamped to [0, seqlen_k] */
+
+  SaccadeCausal causal;
+  VkBool32 hasSoftmaxScale; /* VK_FALSE: softmaxScale is ignored and 1/sqrt(head_dim_qk) used */
+  float softmaxScale;       /* finite; 0 and negative values are legal */
+  float temperature;        /* divides the scale; finite and > 0; default 1 */
+
+  /* Fields of rules that this version refuses unless they have the value that switches them off. */
+  int64_t windowLeft;           /* -1: unbounded */
+  int64_t windowRight;          /* -1: unbounded */
+  float softcap;                /* 0: off */
+  VkBool32 hasAlibiSlopes;      /* F32 [B or 1, num_heads_q] */
+  VkBool32 hasSink;             /* F32 [num_heads_q] */
+  VkBool32 hasCuSeqlens;        /* packed sequences */
+  uint32_t pageSize;            /* 0: contiguous K/V */
+  float dropout;                /* probability; 0: off */
+  uint64_t dropoutSeed;
+  uint64_t dropoutOffset;
+  SaccadeNormalizer normalizer; /* softmax */
+  float sigmoidBias;            /* 0 */
+
+  const char* kernel; /* optional: use this kernel variant or refuse; NULL: the context's choice */
+} SaccadeAttentionDesc;
+
+static inline SaccadeAttentionDesc saccadeAttentionDescDefault(void) {
+  SaccadeAttentionDesc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.structSize = (uint32_t)sizeof desc;
+  desc.temperature = 1.0f;
+  desc.windowLeft = -1;
+  desc.windowRight = -1;
+  return desc;
+}
+
+/* The memory of one recorded attention. Ranges of absent tensors are ignored. */
+typedef struct SaccadeAttentionBuffers {
+  uint32_t structSize; /* sizeof(SaccadeAttentionBuffers) */
+  SaccadeBuffer q, k, v, out, lse, probs, mask, bias;
+  SaccadeBuffer seqlensQ, seqlensK;
+  SaccadeBuffer scratch;       /* SaccadePlanInfo::scratchBytes, aligned to 16; contents need not be kept */
+  const int32_t* hostSeqlensQ; /* optional [B]: what seqlensQ will hold, if the host knows: checked, named by entry */
+  const int32_t* hostSeqlensK;
+} SaccadeAttentionBuffers;
+
+static inline SaccadeAttentionBuffers saccadeAttentionBuffersDefault(void) {
+  SaccadeAttentionBuffers buffers;
+  memset(&buffers, 0, sizeof buffers);
+  buffers.structSize = (uint32_t)sizeof buffers;
+  return buffers;
+}
+
+/* The layers around it. */
+
+typedef enum SaccadeActivation {
+  SACCADE_ACTIVATION_NONE = 0,
+  SACCADE_ACTIVATION_GELU = 1,     /* x * Phi(x), by the error function (Hendrycks and Gimpel 2016) */
+  SACCADE_ACTIVATION_GELU_TANH = 2 /* its tanh approximation */
+} SaccadeActivation;
+
+/* Matrix product with epilogue: out = residual + activation(a b^T + bias), products summed in fp32.
+ *   a        [B0, B1, M, K], any strides
+ *   b        [B0 or 1, B1 or 1, N, K], any strides: a weight stored as [K, N] is strides {.., 1, N}
+ *   bias     [1, 1, 1, N], optional
+ *   residual [B0 or 1, B1 or 1, M or 1, N], optional
+ *   out      [B0, B1, M, N]
+ * All of one dtype: F32, F16 or BF16. K of 0 gives residual + activation(bias). */
+typedef struct SaccadeMatmulDesc {
+  uint32_t structSize;
+  SaccadeTensorDesc a, b, bias, residual, out;
+  SaccadeActivation activation;
+  const char* kernel;
+} SaccadeMatmulDesc;
+
+typedef struct SaccadeMatmulBuffers {
+  uint32_t structSize;
+  SaccadeBuffer a, b, bias, residual, out;
+} SaccadeMatmulBuffers;
+
+/* Layer normalisation over axis 3 (Ba et al. 2016): (x - mean) / sqrt(var + epsilon) * weight + bias, biased
+ * variance, fp32 statistics. x and out [.., .., .., N] of one dtype, F32, F16 or BF16; weight and bias [1, 1, 1, N] of the
+ * same dtype, both or neither. */
+typedef struct SaccadeLayerNormDesc {
+  uint32_t structSize;
+  SaccadeTensorDesc x, weight, bias, out;
+  float epsilon; /* finite, >= 0; default 1e-5 */
+  const char* kernel;
+} SaccadeLayerNormDesc;
+
+typedef struct SaccadeLayerNormBuffers {
+  uint32_t structSize;
+  SaccadeBuffer x, weight, bias, out;
+} SaccadeLayerNormBuffers;
+
+/* Softmax over axis 3. x and out of one dtype. -inf gives exactly 0; a row of only -inf gives 0 throughout. */
+typedef struct SaccadeSoftmaxDesc {
+  uint32_t structSize;
+  SaccadeTensorDesc x, out;
+  const char* kernel;
+} SaccadeSoftmaxDesc;
+
+typedef struct SaccadeSoftmaxBuffers {
+  uint32_t structSize;
+  SaccadeBuffer x, out;
+} SaccadeSoftmaxBuffers;
+
+/* An activation, element by element. x and out of one dtype and shape. */
+typedef struct SaccadeActivationDesc {
+  uint32_t structSize;
+  SaccadeTensorDesc x, out;
+  SaccadeActivation activation;
+  const char* kernel;
+} SaccadeActivationDesc;
+
+typedef struct SaccadeActivationBuffers {
+  uint32_t structSize;
+  SaccadeBuffer x, out;
+} SaccadeActivationBuffers;
+
+/* Patch embedding of a Vision Transformer (Dosovitskiy et al. 2021): a convolution with stride = patch size.
+ *   image    [B, C, H, W]; H and W multiples of patchSize
+ *   weight   [E, C, patchSize, patchSize], contiguous
+ *   bias     [1, 1, 1, E], optional
+ *   residual [B or 1, 1, (H/patchSize) * (W/patchSize), E], optional: position embeddings
+ *   out      [B, 1, (H/patchSize) * (W/patchSize), E], patches row by row; the batch stride may leave room for other tokens
+ * All of one dtype. Needs scratch. */
+typedef struct SaccadePatchEmbedDesc {
+  uint32_t structSize;
+  SaccadeTensorDesc image, weight, bias, residual, out;
+  uint32_t patchSize;
+  const char* kernel; /* of the matrix product inside */
+} SaccadePatchEmbedDesc;
+
+typedef struct SaccadePatchEmbedBuffers {
+  uint32_t structSize;
+  SaccadeBuffer image, weight, bias, residual, out, scratch;
+} SaccadePatchEmbedBuffers;
+
+#define SACCADE_DEFINE_DEFAULT_(Type, function)     \
+  static inline Type function(void) {               \
+    Type value;                                     \
+    memset(&value, 0, sizeof value);                \
+    value.structSize = (uint32_t)sizeof value;      \
+    return value;                                   \
+  }
+SACCADE_DEFINE_DEFAULT_(SaccadeMatmulDesc, saccadeMatmulDescDefault)
+SACCADE_DEFINE_DEFAULT_(SaccadeMatmulBuffers, saccadeMatmulBuffersDefault)
+SACCADE_DEFINE_DEFAULT_(SaccadeLayerNormBuffers, saccadeLayerNormBuffersDefault)
+SACCADE_DEFINE_DEFAULT_(SaccadeSoftmaxDesc, saccadeSoftmaxDescDefault)
+SACCADE_DEFINE_DEFAULT_(SaccadeSoftmaxBuffers, saccadeSoftmaxBuffersDefault)
+SACCADE_DEFINE_DEFAULT_(SaccadeActivationDesc, saccadeActivationDescDefault)
+SACCADE_DEFINE_DEFAULT_(SaccadeActivationBuffers, saccadeActivationBuffersDefault)
+SACCADE_DEFINE_DEFAULT_(SaccadePatchEmbedDesc, saccadePatchEmbedDescDefault)
+SACCADE_DEFINE_DEFAULT_(SaccadePatchEmbedBuffers, saccadePatchEmbedBuffersDefault)
+#undef SACCADE_DEFINE_DEFAULT_
+
+static inline SaccadeLayerNormDesc saccadeLayerNormDescDefault(void) {
+  SaccadeLayerNormDesc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.structSize = (uint32_t)sizeof desc;
+  desc.epsilon = 1e-5f;
+  return desc;
+}
+
+/* Plans. */
+
+/* Opaque, immutable: kernel, specialisation, grid and parameters of one operator. */
+typedef struct SaccadePlanT* SaccadePlan;
+
+/* Each of these validates the description, chooses a kernel, creates its pipelines if the context does not have
+ * them yet (which may take the driver up to seconds, once) and stores the parameters in device-visible memory.
+ * Errors: INVALID_ARGUMENT and UNSUPPORTED (the message names the field), OUT_OF_MEMORY, DRIVER, DEVICE_LOST.
+ * On error *plan is left NULL. */
+SACCADE_API SaccadeStatus saccadeCreateAttentionPlan(SaccadeContext context, const SaccadeAttentionDesc* desc,
+                                                     SaccadePlan* plan, SaccadeMessage* message);
+SACCADE_API SaccadeStatus saccadeCreateMatmulPlan(SaccadeContext context, const SaccadeMatmulDesc* desc,
+                                                  SaccadePlan* plan, SaccadeMessage* message);
+SACCADE_API SaccadeStatus saccadeCreateLayerNormPlan(SaccadeContext context, const SaccadeLayerNormDesc* desc,
+                                                     SaccadePlan* plan, SaccadeMessage* message);
+SACCADE_API SaccadeStatus saccadeCreateSoftmaxPlan(SaccadeContext context, const SaccadeSoftmaxDesc* desc,
+                                                   SaccadePlan* plan, SaccadeMessage* message);
+SACCADE_API SaccadeStatus saccadeCreateActivationPlan(SaccadeContext context, const SaccadeActivationDesc* desc,
+                                                      SaccadePlan* plan, SaccadeMessage* message);
+SACCADE_API SaccadeStatus saccadeCreatePatchEmbedPlan(SaccadeContext context, const SaccadePatchEmbedDesc* desc,
+                                                      SaccadePlan* plan, SaccadeMessage* message);
+
+/* NULL is allowed. No command buffer that holds the plan may still be executing. */
+SACCADE_API void saccadeDestroyPlan(SaccadePlan plan);
+
+/* A plan explains itself. Strings live as long as the plan. */
+typedef struct SaccadePlanInfo {
+  SaccadeOperator op;
+  const char* kernel;       /* variant, e.g. "scalar_rows" */
+  const char* label;        /* what runs, e.g. "attention scalar_rows f32 B1 Hq12 Hkv12 Tq197 Tk197 Dqk64 Dv64 causal" */
+  const char* reason;       /* why this variant, and why each other one was not taken; one line each */
+  double flops;             /* useful floating-point operations, 4 B H Tq Tk D for attention, halved if causal */
+  double bytes;             /* inputs read and outputs written once */
+  uint64_t scratchBytes;    /* device memory that the record call needs as scratch */
+  uint32_t dispatchCount;   /* vkCmdDispatch calls */
+  uint32_t barrierCount;    /* barriers recorded between them */
+} SaccadePlanInfo;
+
+SACCADE_API void saccadeGetPlanInfo(SaccadePlan plan, SaccadePlanInfo* info);
+
+/* Record a plan into a command buffer in the recording state, outside a render pass, of a queue family with compute.
+ * Checks every range first; on error nothing has been recorded. Errors: INVALID_ARGUMENT. */
+SACCADE_API SaccadeStatus saccadeCmdAttention(VkCommandBuffer commandBuffer, SaccadePlan plan,
+                                              const SaccadeAttentionBuffers* buffers, SaccadeMessage* message);
+SACCADE_API SaccadeStatus saccadeCmdMatmul(VkCommandBuffer commandBuffer, SaccadePlan plan,
+                                           const SaccadeMatmulBuffers* buffers, SaccadeMessage* message);
+SACCADE_API SaccadeStatus saccadeCmdLayerNorm(VkCommandBuffer commandBuffer, SaccadePlan plan,
+                                              const SaccadeLayerNormBuffers* buffers, SaccadeMessage* message);
+SACCADE_API SaccadeStatus saccadeCmdSoftmax(VkCommandBuffer commandBuffer, SaccadePlan plan,
+                                            const SaccadeSoftmaxBuffers* buffers, SaccadeMessage* message);
+SACCADE_API SaccadeStatus saccadeCmdActivation(VkCommandBuffer commandBuffer, SaccadePlan plan,
+                                               const SaccadeActivationBuffers* buffers, SaccadeMessage* message);
+SACCADE_API SaccadeStatus saccadeCmdPatchEmbed(VkCommandBuffer commandBuffer, SaccadePlan plan,
+                                               const SaccadePatchEmbedBuffers* buffers, SaccadeMessage* message);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SACCADE_SACCADE_H_ */

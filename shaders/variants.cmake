@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# The one table of shader variants: every SPIR-V module of the library with its defines.
+#
+# DTYPE   storage type of the tensors: 0 fp32, 1 fp16, 2 bf16. Arithmetic is fp32 throughout.
+# NATIVE  1: uses 8- and 16-bit storage, 64-bit integers and subgroup votes, where the device has them all
+#         0: needs nothing beyond Vulkan 1.2 and buffer device addresses
+#
+# A module is called <kernel>_<dtype>_<native|portable>; the kernels' registry in runtime/kernels relies on it.
+
+foreach(native IN ITEMS 0 1)
+  if(native)
+    set(access native)
+  else()
+    set(access portable)
+  endif()
+  set(code 0)
+  foreach(dtype IN ITEMS f32 f16 bf16)
+    foreach(kernel IN ITEMS
+        attention/scalar_rows attention/scalar_tiled attention/weights)
+      get_filename_component(name ${kernel} NAME)
+      saccade_shader(NAME ${name}_${dtype}_${access} SOURCE ${kernel}.comp DEFINES DTYPE=${code} NATIVE=${native})
+    endforeach()
+    math(EXPR code "${code} + 1")
+  endforeach()
+endforeach()
