@@ -63,14 +63,22 @@ logged() {  # NAME COMMAND...
   }
 }
 
+# A field of /etc/os-release, such as ID or VERSION_ID.
+os_release() {  # FIELD
+  sed -n "s/^$1=\"\{0,1\}\([^\"]*\).*/\1/p" /etc/os-release 2>/dev/null || true
+}
+
 # True where the system's own packages are new enough: Debian 13, Ubuntu 24.04, or any other that has glslang 14.
 system_is_new_enough() {
-  local ID='' VERSION_ID=''
-  [[ ! -e /etc/os-release ]] || . /etc/os-release
-  case $ID in
-    debian) (( ${VERSION_ID:-99} >= 13 )) ;;  # testing and unstable have no number
-    ubuntu) (( ${VERSION_ID%%.*} >= 24 )) ;;
-    *) (( $(glslangValidator --version 2>/dev/null | sed -n 's/^Glslang Version: [0-9]*:\([0-9]*\).*/\1/p') + 0 >= 14 )) ;;
+  local version glslang
+  version=$(os_release VERSION_ID)
+  case $(os_release ID) in
+    debian) (( ${version:-99} >= 13 )) ;;  # testing and unstable have no number
+    ubuntu) (( ${version%%.*} >= 24 )) ;;
+    *)
+      glslang=$(glslangValidator --version 2>/dev/null | sed -n 's/^Glslang Version: [0-9]*:\([0-9]*\).*/\1/p')
+      (( ${glslang:-0} >= 14 ))
+      ;;
   esac
 }
 
@@ -104,4 +112,18 @@ install_packages() {  # PACKAGE...
   # A source that is out of reach need not matter: what apt-get install then finds decides.
   apt_get update || say "    apt-get update failed; going on with what apt knows already"
   apt_get install --no-install-recommends "${missing[@]}" || die "apt-get could not install ${missing[*]}"
+}
+
+# Configures and builds a preset in build/PRESET.
+build_preset() {  # PRESET CMAKE-OPTION... [-- TARGET...]
+  local folder=$build/$1 options=() version
+  while (( $# )) && [[ $1 != -- ]]; do options+=("$1"); shift; done
+  version=$(cmake --version | awk 'NR == 1 { print $3 }')
+  # A folder that another CMake configured is from another system, such as from outside of a private root.
+  if [[ -e $folder/CMakeCache.txt && ! -d $folder/CMakeFiles/$version ]]; then
+    say "    $folder was built on another system; starting it anew"
+    rm -rf "$folder"
+  fi
+  (cd "$checkout" && logged build cmake --preset "${options[@]}")
+  cmake --build "$folder" ${1:+--target "${@:2}"} >&2
 }

@@ -18,8 +18,8 @@ debian_mirror() {
     return
   fi
   local codename address=
-  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-  if [[ $(. /etc/os-release && echo "$ID") == debian ]]; then
+  codename=$(os_release VERSION_CODENAME)
+  if [[ $(os_release ID) == debian ]]; then
     # 'https://mirror/debian/dists/trixie-updates/InRelease' NAME SIZE
     address=$(apt-get update --print-uris |
       sed -nE "s#^'([^']*)/dists/($codename|stable|oldstable|testing|unstable|sid)(-updates)?/InRelease'.*#\3 \1#p" |
