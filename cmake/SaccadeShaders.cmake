@@ -95,7 +95,7 @@ std::span<const ShaderModuleCode> shaderTable() { return kShaders; }
 }  // namespace saccade::core
 " @ONLY)
   set_source_files_properties("${CMAKE_CURRENT_BINARY_DIR}/shader_blobs.S" PROPERTIES
-    OBJECT_DEPENDS "${spvs}" LANGUAGE C)
+    OBJECT_DEPENDS "${spvs}" LANGUAGE ASM)
   add_library(${target} OBJECT
     "${CMAKE_CURRENT_BINARY_DIR}/shader_blobs.S" "${CMAKE_CURRENT_BINARY_DIR}/shader_table.cpp")
   saccade_target_options(${target})

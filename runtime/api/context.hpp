@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "device/facts.hpp"
+#include "device/functions.hpp"
+#include "kernels/parameter_pool.hpp"
+#include "kernels/pipelines.hpp"
+#include "saccade/saccade.h"
+
+namespace saccade::core {
+
+// A host's device as the core sees it. Immutable but for its pipelines and parameter blocks, which lock.
+class Context {
+ public:
+  explicit Context(const SaccadeContextCreateInfo& info);
+
+  const DeviceFacts& facts() const { return facts_; }
+  const DeviceFunctions& functions() const { return functions_; }
+  Pipelines& pipelines() { return *pipelines_; }
+  ParameterPool& parameters() { return *parameters_; }
+  // The variant that the host forces; "" if the choice is free.
+  const std::string& forcedKernel() const { return forcedKernel_; }
+
+ private:
+  InstanceFunctions instanceFunctions_;
+  DeviceFunctions functions_;
+  DeviceFacts facts_{};
+  std::string forcedKernel_;
+  std::optional<VkAllocationCallbacks> callbacks_;
+  std::optional<Pipelines> pipelines_;
+  std::optional<ParameterPool> parameters_;
+};
+
+}  // namespace saccade::core
+
+struct SaccadeContextT : saccade::core::Context {
+  using Context::Context;
+};

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Refusals inside the core and how they leave it. Inside, a refusal is an exception that carries status, field
+// and sentence; every C entry point turns it into a status and a SaccadeMessage, so none crosses the interface.
+#pragma once
+
+#include <exception>
+#include <format>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "saccade/saccade.h"
+
+namespace saccade::core {
+
+struct Refusal : std::exception {
+  Refusal(SaccadeStatus status_, std::string field_, std::string text_)
+      : status(status_), field(std::move(field_)), text(std::move(text_)) {}
+  const char* what() const noexcept override { return text.c_str(); }
+
+  SaccadeStatus status;
+  std::string field;
+  std::string text;
+};
+
+// A value that no device could accept.
+template <class... Args>
+[[noreturn]] void refuse(std::string field, std::format_string<Args...> format, Args&&... args) {
+  throw Refusal(SACCADE_ERROR_INVALID_ARGUMENT, std::move(field), std::format(format, std::forward<Args>(args)...));
+}
+
+// Legal, but not here or not yet.
+template <class... Args>
+[[noreturn]] void refuseUnsupported(std::string field, std::format_string<Args...> format, Args&&... args) {
+  throw Refusal(SACCADE_ERROR_UNSUPPORTED, std::move(field), std::format(format, std::forward<Args>(args)...));
+}
+
+// Turns a failing VkResult into a Refusal; `what` names the call and what it was for.
+void checkVulkan(VkResult result, const char* what);
+
+void writeMessage(SaccadeMessage* message, SaccadeStatus status, const std::string& field, const std::string& text);
+
+// Runs the body of a C entry point.
+template <class Body>
+SaccadeStatus guarded(SaccadeMessage* message, Body&& body) noexcept {
+  try {
+    body();
+    return SACCADE_OK;
+  } catch (const Refusal& refusal) {
+    writeMessage(message, refusal.status, refusal.field, refusal.text);
+    return refusal.status;
+  } catch (const std::bad_alloc&) {
+    writeMessage(message, SACCADE_ERROR_OUT_OF_MEMORY, {}, "out of host memory");
+    return SACCADE_ERROR_OUT_OF_MEMORY;
+  } catch (const std::exception& error) {
+    writeMessage(message, SACCADE_ERROR_DRIVER, {}, error.what());
+    return SACCADE_ERROR_DRIVER;
+  }
+}
+
+}  // namespace saccade::core

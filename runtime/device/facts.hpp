@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device facts: asked of the driver once, into the plain public struct, which tests fake.
+#pragma once
+
+#include "device/functions.hpp"
+#include "device/requirements.hpp"
+
+namespace saccade::core {
+
+using DeviceFacts = SaccadeDeviceFacts;
+
+// Only what the host enabled counts.
+DeviceFacts queryFacts(const InstanceFunctions& functions, VkPhysicalDevice physicalDevice, uint32_t apiVersion,
+                       const FeatureSet& enabled);
+
+// Whether kernels compiled with NATIVE=1 (shaders/variants.cmake) run here.
+bool hasNativeAccess(const DeviceFacts& facts);
+
+// CPU devices execute a subgroup as one vector: loads with a uniform address are cheap, shared memory is not.
+inline bool isCpu(const DeviceFacts& facts) { return facts.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
+
+}  // namespace saccade::core

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/registry.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "plan/tensor.hpp"
+
+namespace saccade::core {
+namespace {
+
+const char* anywhere(const DeviceFacts&) { return ""; }
+
+// Vulkan guarantees 128 invocations and 16 KiB of shared memory to every device, so the tiled kernels are made
+// to fit there; a driver that reports less is caught all the same.
+const char* needsWorkGroup128(const DeviceFacts& facts) {
+  if (facts.maxComputeWorkGroupInvocations < 128 || facts.maxComputeWorkGroupSize[0] < 128) {
+    return "needs work-groups of 128 invocations, more than maxComputeWorkGroupInvocations";
+  }
+  if (facts.maxComputeSharedMemorySize < 16384) {
+    return "needs 16384 bytes of shared memory, more than maxComputeSharedMemorySize";
+  }
+  return "";
+}
+
+const KernelEntry kRegistry[] = {
+    {"scalar_rows", SACCADE_OPERATOR_ATTENTION,
+     "one query row per invocation, K and V streamed through uniform loads; for CPU devices and small subgroups", anywhere},
+    {"scalar_tiled", SACCADE_OPERATOR_ATTENTION,
+     "tiles of Q, K and V in shared memory, register blocks; for any GPU", needsWorkGroup128},
+    {"weights", SACCADE_OPERATOR_ATTENTION,
+     "attention weights in two passes over the keys, no scores stored; runs beside the kernel that computes out", anywhere},
+};
+
+}  // namespace
+
+std::span<const KernelEntry> kernelRegistry() { return kRegistry; }
+
+const KernelEntry& kernelEntry(const std::string& name) {
+  return *std::find_if(std::begin(kRegistry), std::end(kRegistry), [&](const KernelEntry& e) { return name == e.name; });
+}
+
+void requireKnownKernel(const std::string& name) {
+  std::string names;
+  for (const KernelEntry& entry : kRegistry) {
+    if (name == entry.name) return;
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  refuse("kernel", "kernel is \"{}\"; known kernels: {}", name, names);
+}
+
+const ShaderModuleCode& shaderFor(const char* kernel, SaccadeDtype dtype, const DeviceFacts& facts) {
+  const std::string name =
+      std::format("{}_{}_{}", kernel, dtypeName(dtype), hasNativeAccess(facts) ? "native" : "portable");
+  for (const ShaderModuleCode& shader : shaderTable()) {
+    if (name != shader.name) continue;
+    if (*shader.leftOut != '\0') refuseUnsupported("kernel", "shader {} was {}", name, shader.leftOut);
+    return shader;
+  }
+  refuseUnsupported("dtype", "kernel {} has no shader for {}", kernel, dtypeName(dtype));
+}
+
+}  // namespace saccade::core

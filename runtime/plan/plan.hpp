@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans. Each operator turns its description into a PlanDraft without touching a device, so that planning can be
+// tested with recorded facts; realisePlan gives a draft its pipelines and parameters; record writes it into a command buffer.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/shader_table.hpp"
+#include "plan/tensor.hpp"
+#include "saccade/saccade.h"
+
+namespace saccade::core {
+
+class Context;
+
+constexpr size_t kMaxBuffersPerDispatch = 13;
+
+// The layout of shaders/include/push.glsl.
+struct PushConstants {
+  uint64_t params;
+  uint32_t groupBase;
+  uint32_t reserved;
+  uint64_t buffers[kMaxBuffersPerDispatch];
+};
+static_assert(sizeof(PushConstants) == 120);
+
+// One range that the record call takes.
+struct Slot {
+  const char* name;     // as in the record call's structure
+  uint64_t bytes;       // 0: the range is ignored
+  uint32_t alignment;
+};
+
+// One shader over a linear grid.
+struct StepDraft {
+  const ShaderModuleCode* shader = nullptr;
+  std::vector<uint32_t> specialisation;  // by constant_id
+  std::vector<std::byte> params;
+  uint64_t groups = 0;                   // below 2^32
+  std::vector<int> slots;                // slots[i] is the slot that push.buffers[i] takes; -1: none
+  bool barrierBefore = false;            // reads what an earlier step wrote
+
+  // The parameters are a trivially copyable struct that shaders/include shares with GLSL.
+  template <class Params>
+  void setParams(const Params& value) {
+    const auto bytes = std::as_bytes(std::span(&value, 1));
+    params.assign(bytes.begin(), bytes.end());
+  }
+};
+
+// Lengths that a host may pass at record time: how many, and the largest allowed. 0 entries: none are checked.
+struct HostLengths {
+  uint32_t seqlensQ = 0, seqlensK = 0;
+  uint32_t seqlenQ = 0, seqlenK = 0;
+};
+
+struct PlanDraft {
+  SaccadeOperator op{};
+  std::string kernel, label, reason;
+  double flops = 0;
+  double bytes = 0;
+  HostLengths lengths;
+  std::vector<Slot> slots;
+  std::vector<StepDraft> steps;  // none: there is nothing to compute
+
+  uint64_t scratchBytes() const;  // of the slot named "scratch"
+};
+
+// Numbers of vkCmdDispatch calls that a grid needs.
+uint64_t dispatchesFor(uint64_t groups, uint32_t maxGroups);
+
+struct Step {
+  VkPipeline pipeline;
+  VkDeviceAddress params;
+  uint32_t groups;
+  std::array<int8_t, kMaxBuffersPerDispatch> slots;
+  bool barrierBefore;
+};
+
+}  // namespace saccade::core
+
+struct SaccadePlanT {
+  saccade::core::Context* context;
+  saccade::core::PlanDraft draft;
+  std::vector<saccade::core::Step> steps;
+  uint32_t dispatchCount = 0;
+  uint32_t barrierCount = 0;
+};
+
+namespace saccade::core {
+
+SaccadePlan realisePlan(Context& context, PlanDraft draft);
+void destroyPlan(SaccadePlan plan) noexcept;
+
+// Checks every range, then records. `buffers` is in the order of the draft's slots.
+void record(VkCommandBuffer commandBuffer, const SaccadePlanT& plan, std::span<const SaccadeBuffer> buffers);
+
+}  // namespace saccade::core
