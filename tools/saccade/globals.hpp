@@ -23,7 +23,7 @@ struct Globals {
   Device openDevice() const;
 };
 
-// Adds a sub-command with --device. `help` is its text; the first line is its entry in `saccade --help`.
+// Adds a sub-command with --device. `summary` is one sentence; `examples` are lines to try, shown below the options.
 CLI::App& addSubcommand(CLI::App& app, Globals& globals, const std::string& name, const std::string& summary,
                         const std::string& examples);
 
