@@ -121,6 +121,8 @@ class Device {
   const std::shared_ptr<runtime::DeviceState>& state() const noexcept { return state_; }  // for the runtime itself
 
  private:
+  friend class Tensor;
+  friend class Stream;
   explicit Device(std::shared_ptr<runtime::DeviceState> state) noexcept : state_(std::move(state)) {}
   std::shared_ptr<runtime::DeviceState> state_;
 };

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "standalone/device_state.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "standalone/staging.hpp"
+#include "standalone/stream_state.hpp"
+
+namespace saccade::runtime {
+namespace {
+
+constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
+
+bool hasExtension(VkPhysicalDevice physicalDevice, const char* name) {
+  std::uint32_t count = 0;
+  check(vkEnumerateDeviceExtensionProperties(physicalDevice, nullptr, &count, nullptr), "list device extensions");
+  std::vector<VkExtensionProperties> extensions(count);
+  check(vkEnumerateDeviceExtensionProperties(physicalDevice, nullptr, &count, extensions.data()),
+        "list device extensions");
+  return std::any_of(extensions.begin(), extensions.end(), [&](const VkExtensionProperties& extension) {
+    return std::strcmp(extension.extensionName, name) == 0;
+  });
+}
+
+}  // namespace
+
+DeviceState::DeviceState(Instance instance, ListedDevice chosen, const std::string& kernel, std::string note)
+    : instance_(std::move(instance)), physicalDevice_(chosen.physicalDevice), summary_(std::move(chosen.summary)),
+      note_(std::move(note)) {
+  createDevice();
+  createAllocator();
+  createContext(kernel);
+}
+
+DeviceState::~DeviceState() = default;
+
+void DeviceState::createDevice() {
+  enabledExtensions_ =
+      enableAvailable(runtimeRequirements(instance_.handle(), physicalDevice_), enabledFeatures_);
+  if (hasExtension(physicalDevice_, kPortabilitySubset)) enabledExtensions_.push_back(kPortabilitySubset);
+  queueFamily_ = findComputeFamily(physicalDevice_, timestampValidBits_);
+
+  const float priority = 1.0f;
+  VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  queue.queueFamilyIndex = queueFamily_;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  info.pNext = enabledFeatures_.head();
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = static_cast<std::uint32_t>(enabledExtensions_.size());
+  info.ppEnabledExtensionNames = enabledExtensions_.data();
+  VkDevice device = VK_NULL_HANDLE;
+  runtime::check(vkCreateDevice(physicalDevice_, &info, nullptr, &device), "create the Vulkan device");
+  volkLoadDeviceTable(&vk_, device);
+  device_ = {device, DestroyDevice{vk_.vkDestroyDevice}};
+  vk_.vkGetDeviceQueue(device, queueFamily_, 0, &queue_);
+}
+
+void DeviceState::createAllocator() {
+  VmaVulkanFunctions functions{};
+  functions.vkGetInstanceProcAddr = vkGetInstanceProcAddr;
+  functions.vkGetDeviceProcAddr = vkGetDeviceProcAddr;
+  VmaAllocatorCreateInfo info{};
+  info.flags = VMA_ALLOCATOR_CREATE_BUFFER_DEVICE_ADDRESS_BIT;
+  info.physicalDevice = physicalDevice_;
+  info.device = handle();
+  info.instance = instance_.handle();
+  info.pVulkanFunctions = &functions;
+  info.vulkanApiVersion = std::min(kInstanceApiVersion, summary_.apiVersion);
+  // Smaller blocks than the default of 256 MiB: what the process holds stays close to what tensors need.
+  info.preferredLargeHeapBlockSize = VkDeviceSize{64} << 20;
+  VmaAllocator allocator = VK_NULL_HANDLE;
+  runtime::check(vmaCreateAllocator(&info, &allocator), "create the memory allocator");
+  allocator_.reset(allocator);
+}
+
+void DeviceState::createContext(const std::string& kernel) {
+  const DeviceHandles own = handles();
+  context_.emplace(ContextDesc{
+      .apiVersion = own.apiVersion,
+      .instance = own.instance,
+      .physicalDevice = own.physicalDevice,
+      .device = own.device,
+      .getInstanceProcAddr = own.getInstanceProcAddr,
+      .enabledFeatures = own.enabledFeatures,
+      .enabledExtensions = own.enabledExtensions,
+      .kernel = kernel,
+  });
+}
+
+DeviceHandles DeviceState::handles() const {
+  return {
+      .apiVersion = kInstanceApiVersion,
+      .instance = instance_.handle(),
+      .physicalDevice = physicalDevice_,
+      .device = handle(),
+      .queueFamily = queueFamily_,
+      .getInstanceProcAddr = vkGetInstanceProcAddr,
+      .enabledFeatures = enabledFeatures_.head(),
+      .enabledExtensions = enabledExtensions_,
+  };
+}
+
+void DeviceState::check(VkResult result, const char* action) {
+  if (result == VK_ERROR_DEVICE_LOST) lost_ = true;
+  runtime::check(result, action);
+}
+
+void DeviceState::checkUsable() const {
+  if (lost_) runtime::check(VK_ERROR_DEVICE_LOST, "record more work");
+}
+
+void DeviceState::submit(const VkSubmitInfo& info) {
+  const std::lock_guard lock(queueMutex_);
+  check(vk_.vkQueueSubmit(queue_, 1, &info, VK_NULL_HANDLE), "submit work to the device");
+}
+
+void DeviceState::waitIdle() {
+  const std::lock_guard lock(queueMutex_);
+  check(vk_.vkQueueWaitIdle(queue_), "wait for the device");
+}
+
+DeviceState::Immediate DeviceState::immediate() {
+  std::unique_lock lock(immediateMutex_);
+  if (!immediateStream_) immediateStream_ = std::make_unique<StreamState>(*this);
+  if (!staging_) staging_ = std::make_unique<Staging>(*this, *immediateStream_);
+  return {std::move(lock), *immediateStream_, *staging_};
+}
+
+}  // namespace saccade::runtime

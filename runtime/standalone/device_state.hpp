@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <saccade/runtime.hpp>
+
+#include "standalone/buffer.hpp"
+#include "standalone/device_list.hpp"
+#include "standalone/features.hpp"
+#include "standalone/instance.hpp"
+#include "standalone/plan_cache.hpp"
+
+namespace saccade::runtime {
+
+class Staging;
+class StreamState;
+
+struct DestroyDevice {
+  PFN_vkDestroyDevice destroy = nullptr;
+  void operator()(VkDevice device) const { destroy(device, nullptr); }
+};
+
+// What a Device handle shares: the Vulkan device, its one queue, its memory and its plans.
+class DeviceState {
+ public:
+  DeviceState(Instance instance, ListedDevice chosen, const std::string& kernel, std::string note);
+  DeviceState(const DeviceState&) = delete;
+  DeviceState& operator=(const DeviceState&) = delete;
+  ~DeviceState();
+
+  const DeviceSummary& summary() const { return summary_; }
+  const std::string& note() const { return note_; }
+  const DeviceFacts& facts() const { return context_->facts(); }
+  const Context& context() const { return *context_; }
+  const Instance& instance() const { return instance_; }
+  VkDevice handle() const { return device_.get(); }
+  const VolkDeviceTable& vk() const { return vk_; }
+  VmaAllocator allocator() const { return allocator_.get(); }
+  std::uint32_t queueFamily() const { return queueFamily_; }
+  std::uint32_t timestampValidBits() const { return timestampValidBits_; }
+  MemoryCounter& memory() { return memory_; }
+  PlanCache& plans() { return plans_; }
+  DeviceHandles handles() const;
+
+  // Throws Error unless `result` is a success code, and remembers a lost device.
+  void check(VkResult result, const char* action);
+  // Throws Error DeviceLost once the device is lost, so that nothing more is asked of it.
+  void checkUsable() const;
+
+  void submit(const VkSubmitInfo& info);
+  void waitIdle();
+
+  // A stream for work that is done when the call returns. Used under its lock.
+  struct Immediate {
+    std::unique_lock<std::mutex> lock;
+    StreamState& stream;
+    Staging& staging;
+  };
+  Immediate immediate();
+
+ private:
+  struct DestroyAllocator {
+    void operator()(VmaAllocator allocator) const { vmaDestroyAllocator(allocator); }
+  };
+
+  void createDevice();
+  void createAllocator();
+  void createContext(const std::string& kernel);
+
+  // In the order of creation; everything is destroyed in the reverse order.
+  Instance instance_;
+  VkPhysicalDevice physicalDevice_;
+  DeviceSummary summary_;
+  std::string note_;
+  FeatureChain enabledFeatures_;
+  std::vector<const char*> enabledExtensions_;
+  std::uint32_t timestampValidBits_ = 0;
+  std::uint32_t queueFamily_ = 0;
+  std::atomic<bool> lost_ = false;
+  std::unique_ptr<VkDevice_T, DestroyDevice> device_;
+  VolkDeviceTable vk_{};
+  std::mutex queueMutex_;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  MemoryCounter memory_;
+  std::unique_ptr<VmaAllocator_T, DestroyAllocator> allocator_;
+  std::optional<Context> context_;
+  PlanCache plans_;
+  std::mutex immediateMutex_;
+  std::unique_ptr<StreamState> immediateStream_;
+  std::unique_ptr<Staging> staging_;
+};
+
+}  // namespace saccade::runtime

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators of a stream: a description from tensors, its plan, its buffers, the barrier before it.
+#include <array>
+
+#include <fmt/format.h>
+
+#include <saccade/runtime.hpp>
+
+#include "standalone/buffer.hpp"
+#include "standalone/layout.hpp"
+#include "standalone/stream_state.hpp"
+
+namespace saccade {
+namespace {
+
+using runtime::Access;
+using runtime::shapeText;
+
+std::optional<TensorDesc> optionalDesc(const Tensor& tensor) {
+  return tensor ? std::optional(tensor.desc()) : std::nullopt;
+}
+
+// lse without its last axis of size 1 is accepted.
+Tensor normalisedLse(const Tensor& lse, const Tensor& q) {
+  return lse && lse.rank() + 1 == q.rank() ? lse.unsqueeze(-1) : lse;
+}
+
+// [B, T, E] stands for [B, 1, T, E].
+Tensor withHeadAxis(const Tensor& tensor) { return tensor.rank() == 3 ? tensor.unsqueeze(1) : tensor; }
+
+void checkLengths(const Tensor& lengths, const char* name, const std::vector<std::int32_t>& known,
+                  const AttentionDesc& desc) {
+  if (!lengths) {
+    if (known.empty()) return;
+    throw Error(Status::InvalidArgument, name,
+                fmt::format("{} is absent, but the host's copy of it has {} entries; give both or neither", name, known.size()));
+  }
+  const std::int64_t batch = desc.q.sizes[0];
+  if (lengths.dtype() != Dtype::I32 || lengths.shape() != Shape{batch} || !lengths.isContiguous()) {
+    throw Error(Status::InvalidArgument, name,
+                fmt::format("{} has shape {}, but must be a contiguous I32 tensor of shape [{}]", name,
+                            shapeText(lengths.shape()), batch));
+  }
+  if (!known.empty() && static_cast<std::int64_t>(known.size()) != batch) {
+    throw Error(Status::InvalidArgument, name,
+                fmt::format("the host's copy of {} has {} entries, but the batch has {}", name, known.size(), batch));
+  }
+}
+
+// The tensors of one operator: checked, kept alive, and turned into accesses.
+class Arguments {
+ public:
+  Arguments(runtime::StreamState& stream, const std::shared_ptr<runtime::DeviceState>& device)
+      : stream_(stream), device_(device) {}
+
+  BufferRange required(const char* name, const Tensor& tensor, bool write = false) {
+    if (!tensor) throw Error(Status::InvalidArgument, name, fmt::format("{} is absent, but must be given", name));
+    return optional(name, tensor, write);
+  }
+
+  BufferRange optional(const char* name, const Tensor& tensor, bool write = false) {
+    if (!tensor) return {};
+    if (tensor.storage()->device() != device_) {
+      throw Error(Status::InvalidArgument, name, fmt::format("{} is on another device than the stream", name));
+    }
+    accesses_[count_++] = runtime::accessOf(tensor, write);
+    kept_.push_back(tensor.storage());
+    return tensor.buffer();
+  }
+
+  BufferRange scratch(std::uint64_t bytes) {
+    const std::shared_ptr<const runtime::Buffer> buffer = stream_.scratch(bytes);
+    if (!buffer) return {};
+    accesses_[count_++] = {buffer->handle(), 0, bytes, true};
+    kept_.push_back(buffer);
+    return {buffer->address(), buffer->size()};
+  }
+
+  template <typename Buffers>
+  PlanPtr record(PlanPtr plan, const Buffers& buffers) {
+    plan->record(stream_.record({accesses_.data(), count_}), buffers);
+    for (auto& object : kept_) stream_.keep(std::move(object));
+    stream_.keep(plan);
+    return plan;
+  }
+
+ private:
+  runtime::StreamState& stream_;
+  const std::shared_ptr<runtime::DeviceState>& device_;
+  std::array<Access, 12> accesses_{};  // attention: ten tensors and scratch
+  std::size_t count_ = 0;
+  std::vector<std::shared_ptr<const void>> kept_;
+};
+
+}  // namespace
+
+AttentionDesc describeAttention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
+                                const AttentionOptions& options) {
+  return {
+      .q = q.desc(),
+      .k = k.desc(),
+      .v = v.desc(),
+      .out = optionalDesc(out),
+      .lse = optionalDesc(normalisedLse(options.lse, q)),
+      .probs = optionalDesc(options.probs),
+      .mask = optionalDesc(options.mask),
+      .bias = optionalDesc(options.bias),
+      .seqlensQ = static_cast<bool>(options.seqlensQ),
+      .seqlensK = static_cast<bool>(options.seqlensK),
+      .causal = options.causal,
+      .softmaxScale = options.softmaxScale,
+      .temperature = options.temperature,
+      .windowLeft = options.windowLeft,
+      .windowRight = options.windowRight,
+      .softcap = options.softcap,
+      .alibiSlopes = static_cast<bool>(options.alibiSlopes),
+      .sink = static_cast<bool>(options.sink),
+      .cuSeqlens = static_cast<bool>(options.cuSeqlens),
+      .pageSize = options.pageSize,
+      .dropout = options.dropout,
+      .dropoutSeed = options.dropoutSeed,
+      .dropoutOffset = options.dropoutOffset,
+      .normalizer = options.normalizer,
+      .sigmoidBias = options.sigmoidBias,
+      .kernel = options.kernel,
+  };
+}
+
+MatmulDesc describeMatmul(const Tensor& a, const Tensor& b, const Tensor& out, const MatmulOptions& options) {
+  return {
+      .a = a.desc(),
+      .b = b.desc(),
+      .bias = optionalDesc(options.bias),
+      .residual = optionalDesc(options.residual),
+      .out = optionalDesc(out),
+      .activation = options.activation,
+      .kernel = options.kernel,
+  };
+}
+
+PlanPtr Stream::attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
+                          const AttentionOptions& options) {
+  Arguments arguments(*state_, device_);
+  AttentionBuffers buffers{
+      .q = arguments.required("q", q),
+      .k = arguments.required("k", k),
+      .v = arguments.required("v", v),
+      .out = arguments.required("out", out, true),
+      .lse = arguments.optional("lse", options.lse, true),
+      .probs = arguments.optional("probs", options.probs, true),
+      .mask = arguments.optional("mask", options.mask),
+      .bias = arguments.optional("bias", options.bias),
+      .seqlensQ = arguments.optional("seqlens_q", options.seqlensQ),
+      .seqlensK = arguments.optional("seqlens_k", options.seqlensK),
+  };
+  const AttentionDesc desc = describeAttention(q, k, v, out, options);
+  checkLengths(options.seqlensQ, "seqlens_q", options.hostSeqlensQ, desc);
+  checkLengths(options.seqlensK, "seqlens_k", options.hostSeqlensK, desc);
+  if (!options.hostSeqlensQ.empty()) buffers.hostSeqlensQ = options.hostSeqlensQ.data();
+  if (!options.hostSeqlensK.empty()) buffers.hostSeqlensK = options.hostSeqlensK.data();
+  PlanPtr plan = device().plan(desc);
+  buffers.scratch = arguments.scratch(plan->info().scratchBytes);
+  return arguments.record(std::move(plan), buffers);
+}
+
+PlanPtr Stream::matmul(const Tensor& a, const Tensor& b, const Tensor& out, const MatmulOptions& options) {
+  Arguments arguments(*state_, device_);
+  const MatmulBuffers buffers{
+      .a = arguments.required("a", a),
+      .b = arguments.required("b", b),
+      .bias = arguments.optional("bias", options.bias),
+      .residual = arguments.optional("residual", options.residual),
+      .out = arguments.required("out", out, true),
+  };
+  return arguments.record(device().plan(describeMatmul(a, b, out, options)), buffers);
+}
+
+PlanPtr Stream::layerNorm(const Tensor& x, const Tensor& out, const LayerNormOptions& options) {
+  Arguments arguments(*state_, device_);
+  const LayerNormBuffers buffers{
+      .x = arguments.required("x", x),
+      .weight = arguments.optional("weight", options.weight),
+      .bias = arguments.optional("bias", options.bias),
+      .out = arguments.required("out", out, true),
+  };
+  const LayerNormDesc desc{
+      .x = x.desc(),
+      .weight = optionalDesc(options.weight),
+      .bias = optionalDesc(options.bias),
+      .out = out.desc(),
+      .epsilon = options.epsilon,
+      .kernel = options.kernel,
+  };
+  return arguments.record(device().plan(desc), buffers);
+}
+
+PlanPtr Stream::softmax(const Tensor& x, const Tensor& out, const SoftmaxOptions& options) {
+  Arguments arguments(*state_, device_);
+  const SoftmaxBuffers buffers{.x = arguments.required("x", x), .out = arguments.required("out", out, true)};
+  const SoftmaxDesc desc{.x = x.desc(), .out = out.desc(), .kernel = options.kernel};
+  return arguments.record(device().plan(desc), buffers);
+}
+
+PlanPtr Stream::activation(const Tensor& x, const Tensor& out, const ActivationOptions& options) {
+  Arguments arguments(*state_, device_);
+  const ActivationBuffers buffers{.x = arguments.required("x", x), .out = arguments.required("out", out, true)};
+  const ActivationDesc desc{
+      .x = x.desc(), .out = out.desc(), .activation = options.activation, .kernel = options.kernel};
+  return arguments.record(device().plan(desc), buffers);
+}
+
+PlanPtr Stream::patchEmbed(const Tensor& image, const Tensor& weight, const Tensor& out,
+                           const PatchEmbedOptions& options) {
+  Arguments arguments(*state_, device_);
+  PatchEmbedBuffers buffers{
+      .image = arguments.required("image", image),
+      .weight = arguments.required("weight", weight),
+      .bias = arguments.optional("bias", options.bias),
+      .residual = arguments.optional("residual", options.residual),
+      .out = arguments.required("out", out, true),
+  };
+  if (weight.rank() != 4 || weight.size(2) != weight.size(3)) {
+    throw Error(Status::InvalidArgument, "weight",
+                fmt::format("weight has shape {}, but must be [embedding, channels, patch, patch]", shapeText(weight.shape())));
+  }
+  const PatchEmbedDesc desc{
+      .image = image.desc(),
+      .weight = weight.desc(),
+      .bias = optionalDesc(options.bias),
+      .residual = optionalDesc(options.residual ? withHeadAxis(options.residual) : options.residual),
+      .out = withHeadAxis(out).desc(),
+      .patchSize = static_cast<std::uint32_t>(weight.size(3)),
+      .kernel = options.kernel,
+  };
+  PlanPtr plan = device().plan(desc);
+  buffers.scratch = arguments.scratch(plan->info().scratchBytes);
+  return arguments.record(std::move(plan), buffers);
+}
+
+}  // namespace saccade
