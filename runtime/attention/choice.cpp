@@ -29,9 +29,9 @@ uint32_t rowsPerGroup(const DeviceFacts& facts) {
 }
 
 AttentionTile scalarRowsTile(const DeviceFacts& facts, const AttentionProblem& problem) {
-  // Unrolled code grows with keys * head_dim and so does the driver's compile time.
+  // Unrolled code grows with keys * head_dim and with the conversions of 16-bit types, and so does the driver's compile time.
   const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
-  const uint32_t keys = widest <= 96 ? 8 : widest <= 192 ? 4 : 2;
+  const uint32_t keys = (widest <= 96 ? 8 : widest <= 192 ? 4 : 2) / (problem.q.dtype == SACCADE_DTYPE_F32 ? 1 : 2);
   const uint32_t lanes = rowsPerGroup(facts);
   return {lanes, lanes, keys};
 }

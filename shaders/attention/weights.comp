@@ -7,12 +7,18 @@
 #extension GL_GOOGLE_include_directive : require
 #include "attention.glsl"
 
-float q[HEAD_DIM_QK];
+vec4 q[QUADS_QK];
 
 float scoreOf(AttentionParams p, Block b, Address kBase, uint row, uint key) {
   Address kRow = tensorAddress(kBase, min(key, p.seqlenK - 1u) * p.kStrideT);
   float s = 0.0;
-  [[unroll]] for (uint d = 0; d < HEAD_DIM_QK; d++) s = fma(q[d], loadElement(kRow, d), s);
+  [[unroll]] for (uint d = 0; d < QUADS_QK; d++) {
+    vec4 k = loadQuad(kRow, d, HEAD_DIM_QK);
+    s = fma(q[d].x, k.x, s);
+    s = fma(q[d].y, k.y, s);
+    s = fma(q[d].z, k.z, s);
+    s = fma(q[d].w, k.w, s);
+  }
   return finalScore(p, b, row, min(key, p.seqlenK - 1u), s);
 }
 
@@ -24,7 +30,7 @@ void main() {
 
   Address qRow = tensorAddress(push.buffers[BUFFER_Q],
                                b.batch * p.qStrideB + b.head * p.qStrideH + safeRow * p.qStrideT);
-  [[unroll]] for (uint d = 0; d < HEAD_DIM_QK; d++) q[d] = loadElement(qRow, d) * p.scale;
+  [[unroll]] for (uint d = 0; d < QUADS_QK; d++) q[d] = loadQuad(qRow, d, HEAD_DIM_QK) * p.scale;
   Address kBase = tensorAddress(push.buffers[BUFFER_K], b.batch * p.kStrideB + b.headKv * p.kStrideH);
 
   float maximum = -kInfinity;

@@ -43,7 +43,10 @@ layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Flo
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer WordsIn { uint v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer IntsIn { int v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer FloatsOut { float v[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Vec4sIn { vec4 v[]; };
 #if NATIVE
+layout(buffer_reference, std430, buffer_reference_align = 2) readonly buffer Half4sIn { f16vec4 v[]; };
+layout(buffer_reference, std430, buffer_reference_align = 2) readonly buffer Short4sIn { u16vec4 v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 2) readonly buffer ShortsIn { uint16_t v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 1) readonly buffer BytesIn { uint8_t v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 2) writeonly buffer ShortsOut { uint16_t v[]; };

@@ -24,6 +24,19 @@ layout(constant_id = SPEC_LSE) const uint LSE = 0;
 layout(constant_id = SPEC_KEYS) const uint KEYS = 8;
 layout(constant_id = SPEC_CHANNELS) const uint CHANNELS = 32;
 
+const uint QUADS_QK = (HEAD_DIM_QK + 3) / 4;
+const uint QUADS_V = (HEAD_DIM_V + 3) / 4;
+
+// Channels 4 * quad .. 4 * quad + 3 of a row; those past the head dim are 0 and never read.
+vec4 loadQuad(Address row, uint quad, const uint headDim) {
+  if (4 * quad + 4 <= headDim) return loadElements4(row, quad);
+  vec4 x = vec4(0.0);
+  [[unroll]] for (uint i = 0; i < 3; i++) {
+    if (4 * quad + i < headDim) x[i] = loadElement(row, 4 * quad + i);
+  }
+  return x;
+}
+
 const uint kCausalTopLeft = 2;
 const float kLog2E = 1.4426950408889634;
 

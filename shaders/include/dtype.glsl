@@ -47,6 +47,20 @@ float loadElement(Address base, uint i) { return bfloatToFloat(load16(base, i));
 void storeElement(Address base, uint i, float x) { store16(base, i, floatToBfloat(x)); }
 #endif
 
+// Four consecutive elements, the first of which is 4 * i.
+#if DTYPE == DTYPE_F32
+vec4 loadElements4(Address base, uint i) { return Vec4sIn(base).v[i]; }
+#elif NATIVE && DTYPE == DTYPE_F16
+vec4 loadElements4(Address base, uint i) { return vec4(Half4sIn(base).v[i]); }
+#elif NATIVE
+vec4 loadElements4(Address base, uint i) { return uintBitsToFloat(uvec4(Short4sIn(base).v[i]) << 16); }
+#else
+vec4 loadElements4(Address base, uint i) {
+  return vec4(loadElement(base, 4u * i), loadElement(base, 4u * i + 1u), loadElement(base, 4u * i + 2u),
+              loadElement(base, 4u * i + 3u));
+}
+#endif
+
 Address tensorAddress(Address base, uint element) { return elementAddress(base, element, ELEMENT_BYTES); }
 
 #endif  // SACCADE_DTYPE_GLSL
