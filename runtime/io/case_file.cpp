@@ -127,6 +127,21 @@ const TensorData& CaseFile::requireInput(const std::string& tensor) const {
   throw FileError(path, fmt::format("tensor '{}'", tensor), "missing", fmt::format("operator '{}' needs it", op));
 }
 
+const TensorData& CaseFile::requireInput(const std::string& tensor, const Shape& shape) const {
+  const TensorData& found = requireInput(tensor);
+  bool fits = found.rank() == shape.size();
+  std::vector<std::string> sizes;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    fits = fits && (shape[axis] == kAnySize || shape[axis] == found.shape()[axis]);
+    sizes.push_back(shape[axis] == kAnySize ? "any" : fmt::format("{}", shape[axis]));
+  }
+  if (!fits) {
+    throw FileError(path, fmt::format("shape of tensor '{}'", tensor), shapeText(found.shape()),
+                    fmt::format("it must be [{}]", fmt::join(sizes, ",")));
+  }
+  return found;
+}
+
 std::optional<double> CaseFile::number(const std::string& key) const { return parse<double>(*this, key, "a number"); }
 
 std::optional<std::int64_t> CaseFile::integer(const std::string& key) const {

@@ -34,6 +34,9 @@ struct CaseFile {
   const TensorData* input(const std::string& tensor) const;
   // The same, but throws FileError naming the tensor if it is missing.
   const TensorData& requireInput(const std::string& tensor) const;
+  // The same, and throws FileError unless it has that shape; a size of kAnySize fits every size.
+  const TensorData& requireInput(const std::string& tensor, const Shape& shape) const;
+  static constexpr std::int64_t kAnySize = -1;
 
   // Metadata values; std::nullopt if absent, FileError naming the key if not a (finite or infinite) number.
   std::optional<double> number(const std::string& key) const;

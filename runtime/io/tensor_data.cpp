@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -208,6 +209,8 @@ std::vector<std::int32_t> TensorData::toInt32s() const {
   }
   return values;
 }
+
+TensorData TensorData::reshaped(Shape shape) const { return TensorData(dtype_, std::move(shape), bytes_, owner_); }
 
 TensorData TensorData::converted(DType dtype) const {
   return dtype == dtype_ ? *this : fromDoubles(dtype, shape_, toDoubles());

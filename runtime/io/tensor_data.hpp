@@ -66,6 +66,9 @@ class TensorData {
   std::vector<float> toFloats() const;  // F64 is rounded
   std::vector<std::int32_t> toInt32s() const;  // throws std::out_of_range for a value that is no int32
 
+  // The same bytes under another shape with as many elements; throws std::invalid_argument if it has more or fewer.
+  TensorData reshaped(Shape shape) const;
+
   // The same values in another dtype, rounded as fromDoubles does; shares the bytes if the dtype is the same.
   TensorData converted(DType dtype) const;
 

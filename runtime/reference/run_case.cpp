@@ -11,6 +11,8 @@
 #include "io/attention_case.hpp"
 #include "reference/attention.hpp"
 #include "reference/linear_attention.hpp"
+#include "reference/run_layer_case.hpp"
+#include "reference/run_model_case.hpp"
 
 namespace saccade::reference {
 
@@ -56,9 +58,20 @@ CaseOutcome runCaseOnReference(const io::CaseFile& file) {
   if (!file.unknown.empty()) {
     return NotRun{fmt::format("unknown to this version: {}", fmt::join(file.unknown, ", "))};
   }
+  if (file.op == "model") {
+    return NotRun{fmt::format("the weights of {} are not in the case file", file.text("model", "the model"))};
+  }
   static const std::map<std::string, std::function<TensorMap(const io::CaseFile&)>> runners = {
       {"attention", runAttention},
       {"linear_attention", runLinearAttention},
+      {"mha", runMhaCase},
+      {"layer_norm", runLayerNormCase},
+      {"gelu", runGeluCase},
+      {"matmul", runMatmulCase},
+      {"patch_embed", runPatchEmbedCase},
+      {"sinusoidal_positions", runSinusoidalPositionsCase},
+      {"window_attention", runWindowAttentionCase},
+      {"vit", runVitCase},
   };
   const auto runner = runners.find(file.op);
   if (runner == runners.end()) {
