@@ -10,15 +10,19 @@
 foreach(native IN ITEMS 0 1)
   if(native)
     set(access native)
+    set(extensions GL_EXT_shader_8bit_storage GL_EXT_shader_16bit_storage GL_EXT_spirv_intrinsics)
   else()
     set(access portable)
+    set(extensions)
   endif()
   set(code 0)
   foreach(dtype IN ITEMS f32 f16 bf16)
     foreach(kernel IN ITEMS
-        attention/scalar_rows attention/scalar_tiled attention/weights)
+        attention/scalar_rows attention/scalar_tiled attention/weights
+        ops/matmul_rows ops/matmul_tiled ops/layer_norm ops/softmax ops/activation ops/patches)
       get_filename_component(name ${kernel} NAME)
-      saccade_shader(NAME ${name}_${dtype}_${access} SOURCE ${kernel}.comp DEFINES DTYPE=${code} NATIVE=${native})
+      saccade_shader(NAME ${name}_${dtype}_${access} SOURCE ${kernel}.comp
+        DEFINES DTYPE=${code} NATIVE=${native} EXTENSIONS ${extensions})
     endforeach()
     math(EXPR code "${code} + 1")
   endforeach()

@@ -185,7 +185,8 @@ typedef struct SaccadeKernelInfo {
   SaccadeOperator op;
   const char* idea;     /* one line: how it works and what it is for */
   VkBool32 supported;   /* by this context's device */
-  const char* reason;   /* why not, e.g. "left out of this build: ..."; "" if supported */
+  const char* reason;   /* why not; "" if supported */
+  const char* leftOut;  /* shader modules that this build lacks and why, one per line; "" if none */
 } SaccadeKernelInfo;
 
 /* Lists every kernel variant that this version knows, also those that the device or the build lacks.

@@ -40,6 +40,7 @@ Context::Context(const SaccadeContextCreateInfo& info) {
                                 requirement.structName, facts_.deviceName, requirement.buys));
     }
   }
+  for (const KernelEntry& entry : kernelRegistry()) leftOut_.push_back(leftOutModules(entry));
   pipelines_.emplace(functions_, info.device, info.pipelineCache, callbacks);
   parameters_.emplace(instanceFunctions_, functions_, info.physicalDevice, info.device, callbacks);
 }
@@ -111,7 +112,8 @@ SaccadeStatus saccadeGetKernels(SaccadeContext context, uint32_t* count, Saccade
     for (uint32_t i = 0; i < *count; i++) {
       const KernelEntry& entry = registry[i];
       const char* reason = entry.deviceRefusal(context->facts());
-      kernels[i] = {entry.name, entry.op, entry.idea, *reason == '\0', reason};
+      kernels[i] = {entry.name, entry.op, entry.idea, *reason == '\0', reason,
+                    context->leftOut()[i].c_str()};
     }
   });
 }

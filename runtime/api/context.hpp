@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "device/facts.hpp"
 #include "device/functions.hpp"
@@ -23,12 +24,15 @@ class Context {
   ParameterPool& parameters() { return *parameters_; }
   // The variant that the host forces; "" if the choice is free.
   const std::string& forcedKernel() const { return forcedKernel_; }
+  // leftOutModules of every entry of the registry, kept because the C API hands out pointers.
+  const std::vector<std::string>& leftOut() const { return leftOut_; }
 
  private:
   InstanceFunctions instanceFunctions_;
   DeviceFunctions functions_;
   DeviceFacts facts_{};
   std::string forcedKernel_;
+  std::vector<std::string> leftOut_;
   std::optional<VkAllocationCallbacks> callbacks_;
   std::optional<Pipelines> pipelines_;
   std::optional<ParameterPool> parameters_;

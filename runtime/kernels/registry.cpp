@@ -49,15 +49,33 @@ void requireKnownKernel(const std::string& name) {
   refuse("kernel", "kernel is \"{}\"; known kernels: {}", name, names);
 }
 
-const ShaderModuleCode& shaderFor(const char* kernel, SaccadeDtype dtype, const DeviceFacts& facts) {
-  const std::string name =
-      std::format("{}_{}_{}", kernel, dtypeName(dtype), hasNativeAccess(facts) ? "native" : "portable");
+std::string leftOutModules(const KernelEntry& entry) {
+  std::string text;
   for (const ShaderModuleCode& shader : shaderTable()) {
-    if (name != shader.name) continue;
-    if (*shader.leftOut != '\0') refuseUnsupported("kernel", "shader {} was {}", name, shader.leftOut);
-    return shader;
+    if (*shader.leftOut == '\0' || !std::string_view(shader.name).starts_with(std::string(entry.name) + "_")) continue;
+    text += std::format("{}{}: {}", text.empty() ? "" : "\n", shader.name, shader.leftOut);
   }
-  refuseUnsupported("dtype", "kernel {} has no shader for {}", kernel, dtypeName(dtype));
+  return text;
+}
+
+const ShaderModuleCode& shaderFor(const char* kernel, SaccadeDtype dtype, const DeviceFacts& facts) {
+  const std::string stem = std::format("{}_{}_", kernel, dtypeName(dtype));
+  const ShaderModuleCode* best = nullptr;
+  const char* leftOut = "";
+  for (const ShaderModuleCode& shader : shaderTable()) {
+    const bool native = shader.name == stem + "native";
+    if ((!native && shader.name != stem + "portable") || (native && !hasNativeAccess(facts))) continue;
+    if (*shader.leftOut != '\0') {
+      leftOut = shader.leftOut;
+    } else if (best == nullptr || native) {
+      best = &shader;
+    }
+  }
+  if (best == nullptr) {
+    refuseUnsupported("dtype", "kernel {} has no shader for {} here{}{}", kernel, dtypeName(dtype),
+                      *leftOut == '\0' ? "" : ": ", leftOut);
+  }
+  return *best;
 }
 
 }  // namespace saccade::core

@@ -28,7 +28,11 @@ const KernelEntry& kernelEntry(const std::string& name);
 // Refuses a name that no operator has, listing those that exist.
 void requireKnownKernel(const std::string& name);
 
-// The module of a kernel for a dtype on a device; refuses if this build left it out.
+// Modules of a kernel that this build lacks and why, one per line; "" if none.
+std::string leftOutModules(const KernelEntry& entry);
+
+// The module of a kernel for a dtype on a device: the native one if device and build have it, else the portable one. Refuses if
+// this build left both out.
 const ShaderModuleCode& shaderFor(const char* kernel, SaccadeDtype dtype, const DeviceFacts& facts);
 
 struct Estimate {
