@@ -50,17 +50,18 @@ is_installed() {  # PACKAGE
   [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
 }
 
-# Runs a command with its output in build/logs/NAME.log, and shows the end of that when it fails.
+# Runs a command with its output added to build/logs/NAME.log, and shows the end of that when it fails.
 logged() {  # NAME COMMAND...
-  local log=$build/logs/$1.log
-  shift
+  local log=$build/logs/$1.log status=0 before
   mkdir -p "$build/logs"
-  "$@" </dev/null >>"$log" 2>&1 || {
-    local status=$?
-    tail -n 30 "$log" >&2
+  touch "$log"
+  before=$(stat -c %s "$log")
+  "${@:2}" </dev/null >>"$log" 2>&1 || status=$?
+  if (( status != 0 )); then
+    tail -c "+$(( before + 1 ))" "$log" | tail -n 30 >&2
     say "    (all of it: $log)"
-    return "$status"
-  }
+  fi
+  return "$status"
 }
 
 # A field of /etc/os-release, such as ID or VERSION_ID.

@@ -39,12 +39,13 @@ apt_network_settings() {
 }
 
 install_root_tools() {
-  local tools=(mmdebstrap)
+  local tools=(mmdebstrap mount)
   (( EUID == 0 )) || tools+=(uidmap)
   install_packages "${tools[@]}"
-  unshare "${namespace_options[@]}" true 2>/dev/null ||
-    die "this machine lets $(id -un) make no mount namespace, which a Debian 13 root needs." \
-      "Run this as root; in a container, start it with the right to mount, or from a Debian 13 image"
+  local refusal
+  refusal=$(unshare "${namespace_options[@]}" true 2>&1) ||
+    die "a private Debian 13 needs a mount namespace, and here that fails: $refusal. Run this as root; in a container," \
+      "give that the right to mount or start from Debian 13; in a chroot, first bind its folder to itself"
 }
 
 # Makes a root; nothing of it stays when that fails.
@@ -72,6 +73,7 @@ enter_debian13() {  # ROOT [--bind FOLDER]... DIRECTORY COMMAND...
   exec unshare "${namespace_options[@]}" bash -euc '
     root=$1
     shift
+    mount --bind "$root" "$root"  # a root that is a mount point can make namespaces itself
     for tree in /dev /proc /sys; do mount --rbind "$tree" "$root$tree"; done
     cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
     while [[ $1 == --bind ]]; do
