@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of attention for devices that exist on paper: kernels and why, grids, specialisation, and what a plan costs.
+#include <algorithm>
+
+#include "attention/choice.hpp"
+#include "attention/plan.hpp"
+#include "core_test.hpp"
+#include "fake_devices.hpp"
+
+namespace saccade::core {
+using uint = uint32_t;
+#include "attention_params.h"
+}  // namespace saccade::core
+
+namespace saccade::test {
+namespace {
+
+using core::PlanDraft;
+
+PlanDraft planFor(const core::DeviceFacts& facts, const SaccadeAttentionDesc& desc, const std::string& forced = "") {
+  return core::planAttention(facts, core::validateAttention(desc), forced);
+}
+
+SaccadeAttentionDesc withKernel(SaccadeAttentionDesc desc, const char* kernel) {
+  desc.kernel = kernel;
+  return desc;
+}
+
+core::AttentionParams paramsOf(const core::StepDraft& step) {
+  core::AttentionParams params{};
+  EXPECT_EQ(step.params.size(), sizeof params);
+  std::copy(step.params.begin(), step.params.end(), reinterpret_cast<std::byte*>(&params));
+  return params;
+}
+
+TEST(AttentionChoice, TakesRowsOnACpuAndSaysWhy) {
+  const PlanDraft plan = planFor(cpuFacts(), attentionDesc());
+  EXPECT_EQ(plan.kernel, "scalar_rows");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_rows: chosen: a CPU device", plan.reason);
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_tiled: not taken: ", plan.reason);
+}
+
+TEST(AttentionChoice, TakesTilesOnAGpuAndSaysWhy) {
+  for (const core::DeviceFacts& facts : {desktopGpuFacts(), wideGpuFacts(), minimalFacts()}) {
+    const PlanDraft plan = planFor(facts, attentionDesc());
+    EXPECT_EQ(plan.kernel, "scalar_tiled") << facts.deviceName;
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_tiled: chosen: ", plan.reason);
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_rows: not taken: ", plan.reason);
+  }
+}
+
+TEST(AttentionChoice, TakesTheKernelThatTheDescriptionNames) {
+  EXPECT_EQ(planFor(cpuFacts(), withKernel(attentionDesc(), "scalar_tiled")).kernel, "scalar_tiled");
+  EXPECT_EQ(planFor(desktopGpuFacts(), withKernel(attentionDesc(), "scalar_rows")).kernel, "scalar_rows");
+}
+
+TEST(AttentionChoice, TakesTheKernelThatTheContextForces) {
+  const PlanDraft plan = planFor(cpuFacts(), attentionDesc(), "scalar_tiled");
+  EXPECT_EQ(plan.kernel, "scalar_tiled");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "asked for by name", plan.reason);
+}
+
+TEST(AttentionChoice, PrefersTheDescriptionsKernelToTheContexts) {
+  EXPECT_EQ(planFor(cpuFacts(), withKernel(attentionDesc(), "scalar_rows"), "scalar_tiled").kernel, "scalar_rows");
+}
+
+TEST(AttentionChoice, IsFreeWhenTheContextForcesAKernelOfAnotherOperator) {
+  EXPECT_EQ(planFor(cpuFacts(), attentionDesc(), "matmul_of_another_operator").kernel, "scalar_rows");
+}
+
+TEST(AttentionChoice, LeavesOutAKernelThatTheDeviceCannotRun) {
+  core::DeviceFacts facts = desktopGpuFacts();
+  facts.maxComputeWorkGroupInvocations = 64;
+  const PlanDraft plan = planFor(facts, attentionDesc());
+  EXPECT_EQ(plan.kernel, "scalar_rows");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_tiled: cannot run: needs work-groups of 128", plan.reason);
+}
+
+TEST(AttentionChoice, RefusesANamedKernelThatTheDeviceCannotRun) {
+  core::DeviceFacts facts = desktopGpuFacts();
+  facts.maxComputeSharedMemorySize = 8192;
+  const auto refusal = refusalOf([&] { planFor(facts, withKernel(attentionDesc(), "scalar_tiled")); });
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->status, SACCADE_ERROR_UNSUPPORTED);
+  EXPECT_EQ(refusal->field, "kernel");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "16384 bytes of shared memory", refusal->text);
+}
+
+TEST(AttentionChoice, TakesPortableShadersWhereAnythingNativeIsMissing) {
+  EXPECT_STREQ(planFor(cpuFacts(), attentionDesc()).steps[0].shader->name, "scalar_rows_f32_native");
+  EXPECT_STREQ(planFor(minimalFacts(), attentionDesc({}, SACCADE_DTYPE_BF16)).steps[0].shader->name,
+               "scalar_tiled_bf16_portable");
+  for (auto member : {&core::DeviceFacts::shaderInt64, &core::DeviceFacts::storageBuffer8BitAccess,
+                      &core::DeviceFacts::storageBuffer16BitAccess, &core::DeviceFacts::signedZeroInfNanPreserveFloat32}) {
+    core::DeviceFacts facts = cpuFacts();
+    facts.*member = VK_FALSE;
+    EXPECT_STREQ(planFor(facts, attentionDesc({}, SACCADE_DTYPE_F16)).steps[0].shader->name, "scalar_rows_f16_portable");
+  }
+}
+
+TEST(AttentionPlan, GivesScalarRowsOneSubgroupPerWorkGroup) {
+  const PlanDraft plan = planFor(cpuFacts(), attentionDesc({.seqlenQ = 17}));
+  const core::StepDraft& step = plan.steps.at(0);
+  EXPECT_EQ(step.specialisation.at(SPEC_LOCAL_SIZE), 8u);
+  EXPECT_EQ(paramsOf(step).rowBlocks, 3u);       // 17 rows, 8 at a time
+  EXPECT_EQ(step.groups, uint64_t{3} * 6 * 2);   // of each head of each batch entry
+}
+
+TEST(AttentionPlan, GivesScalarTiled32RowsPerWorkGroup) {
+  const PlanDraft plan = planFor(desktopGpuFacts(), attentionDesc({.seqlenQ = 33}));
+  const core::StepDraft& step = plan.steps.at(0);
+  EXPECT_EQ(step.specialisation.at(SPEC_LOCAL_SIZE), 128u);
+  EXPECT_EQ(paramsOf(step).rowBlocks, 2u);
+  EXPECT_EQ(step.groups, uint64_t{2} * 6 * 2);
+}
+
+TEST(AttentionPlan, TellsTheKernelWhatIsThere) {
+  SaccadeAttentionDesc desc = attentionDesc();
+  desc.causal = SACCADE_CAUSAL_TOP_LEFT;
+  desc.mask = tensorDesc(SACCADE_DTYPE_U8, {1, 1, 5, 7});
+  desc.bias = tensorDesc(SACCADE_DTYPE_BF16, {1, 1, 1, 7});
+  desc.lse.dtype = SACCADE_DTYPE_F32;
+  desc.hasSeqlensQ = desc.hasSeqlensK = VK_TRUE;
+  const std::vector<uint32_t> constants = planFor(cpuFacts(), desc).steps.at(0).specialisation;
+  EXPECT_EQ(constants.at(SPEC_HEAD_DIM_QK), 16u);
+  EXPECT_EQ(constants.at(SPEC_HEAD_DIM_V), 24u);
+  EXPECT_EQ(constants.at(SPEC_CAUSAL), 2u);
+  EXPECT_EQ(constants.at(SPEC_HAS_KEYS), 1u);
+  EXPECT_EQ(constants.at(SPEC_MASK), 1u);
+  EXPECT_EQ(constants.at(SPEC_BIAS), 3u);
+  EXPECT_EQ(constants.at(SPEC_SEQLENS_Q), 1u);
+  EXPECT_EQ(constants.at(SPEC_SEQLENS_K), 1u);
+  EXPECT_EQ(constants.at(SPEC_LSE), 1u);
+}
+
+TEST(AttentionPlan, PassesSizesStridesAndScaleAsParameters) {
+  SaccadeAttentionDesc desc = attentionDesc();
+  desc.q = tensorDesc(SACCADE_DTYPE_F32, {2, 6, 5, 16}, {480, 16, 96, 1});
+  desc.mask = tensorDesc(SACCADE_DTYPE_U8, {2, 1, 1, 7});
+  desc.temperature = 2;
+  const core::AttentionParams params = paramsOf(planFor(cpuFacts(), desc).steps.at(0));
+  EXPECT_EQ(params.numHeadsQ, 6u);
+  EXPECT_EQ(params.headsPerGroup, 2u);
+  EXPECT_EQ(params.seqlenQ, 5u);
+  EXPECT_EQ(params.seqlenK, 7u);
+  EXPECT_EQ(params.scale, 0.125f);
+  EXPECT_EQ(params.qStrideB, 480u);
+  EXPECT_EQ(params.qStrideH, 16u);
+  EXPECT_EQ(params.qStrideT, 96u);
+  EXPECT_EQ(params.vStrideT, 24u);
+  EXPECT_EQ(params.outStrideB, 720u);
+  EXPECT_EQ(params.maskStrideB, 7u);
+  EXPECT_EQ(params.maskStrideH, 0u);
+  EXPECT_EQ(params.maskStrideQ, 0u);
+  EXPECT_EQ(params.maskStrideK, 1u);
+}
+
+// A decode loop that grows seqlen_k, or another batch, must find its pipelines.
+TEST(AttentionPlan, KeepsItsPipelineWhenSizesAndStridesChange) {
+  for (const FakeDevice& device : fakeDevices()) {
+    const PlanDraft one = planFor(device.facts, attentionDesc({.batch = 1, .headsQ = 3, .headsKv = 1, .seqlenQ = 1, .seqlenK = 100}));
+    const PlanDraft other = planFor(device.facts, attentionDesc({.batch = 4, .headsQ = 8, .headsKv = 8, .seqlenQ = 40, .seqlenK = 101}));
+    EXPECT_EQ(one.steps.at(0).shader, other.steps.at(0).shader) << device.name;
+    EXPECT_EQ(one.steps.at(0).specialisation, other.steps.at(0).specialisation) << device.name;
+  }
+}
+
+TEST(AttentionPlan, NamesEverythingThatRunsInItsLabel) {
+  SaccadeAttentionDesc desc = attentionDesc({}, SACCADE_DTYPE_F16);
+  EXPECT_EQ(planFor(cpuFacts(), desc).label, "attention scalar_rows f16 B2 Hq6 Hkv3 Tq5 Tk7 Dqk16 Dv24");
+  desc.causal = SACCADE_CAUSAL_BOTTOM_RIGHT;
+  desc.mask = tensorDesc(SACCADE_DTYPE_U8, {1, 1, 5, 7});
+  desc.bias = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 5, 7});
+  desc.hasSeqlensK = VK_TRUE;
+  desc.lse.dtype = SACCADE_DTYPE_F32;
+  EXPECT_EQ(planFor(cpuFacts(), desc).label,
+            "attention scalar_rows f16 B2 Hq6 Hkv3 Tq5 Tk7 Dqk16 Dv24 causal bottom_right mask bias f32 seqlens_k lse");
+}
+
+TEST(AttentionPlan, CountsFlopsOfBothProductsAndHalvesThemForCausal) {
+  SaccadeAttentionDesc desc = attentionDesc();
+  const double full = 2.0 * 2 * 6 * 5 * 7 * (16 + 24);
+  EXPECT_EQ(planFor(cpuFacts(), desc).flops, full);
+  desc.causal = SACCADE_CAUSAL_TOP_LEFT;
+  EXPECT_EQ(planFor(cpuFacts(), desc).flops, full / 2);
+}
+
+TEST(AttentionPlan, CountsBytesOfInputsAndOutputsOnce) {
+  SaccadeAttentionDesc desc = attentionDesc({}, SACCADE_DTYPE_F16);
+  const double inputs = 2.0 * (2 * 6 * 5 * 16 + 2 * 3 * 7 * (16 + 24));
+  const double out = 2.0 * 2 * 6 * 5 * 24;
+  EXPECT_EQ(planFor(cpuFacts(), desc).bytes, inputs + out);
+  desc.lse.dtype = SACCADE_DTYPE_F32;
+  desc.mask = tensorDesc(SACCADE_DTYPE_U8, {1, 1, 5, 7});
+  EXPECT_EQ(planFor(cpuFacts(), desc).bytes, inputs + out + 4.0 * 2 * 6 * 5 + 5 * 7);
+}
+
+TEST(AttentionPlan, NeedsNoScratchHoweverLongTheSequence) {
+  for (const FakeDevice& device : fakeDevices()) {
+    for (const char* kernel : {"scalar_rows", "scalar_tiled"}) {
+      SaccadeAttentionDesc desc = withKernel(attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 1 << 20, .seqlenK = 1 << 20}), kernel);
+      EXPECT_EQ(planFor(device.facts, desc).scratchBytes(), 0u) << device.name << " " << kernel;
+    }
+  }
+}
+
+TEST(AttentionPlan, AsksForRangesThatReachTheLastElement) {
+  SaccadeAttentionDesc desc = attentionDesc({}, SACCADE_DTYPE_F16);
+  desc.k = tensorDesc(SACCADE_DTYPE_F16, {2, 3, 7, 16}, {0, 20000, 32, 1});
+  desc.hasSeqlensK = VK_TRUE;
+  const PlanDraft plan = planFor(cpuFacts(), desc);
+  EXPECT_EQ(plan.slots.at(core::kSlotQ).bytes, uint64_t{2} * 2 * 6 * 5 * 16);
+  EXPECT_EQ(plan.slots.at(core::kSlotK).bytes, uint64_t{2} * (2 * 20000 + 6 * 32 + 15 + 1));
+  EXPECT_EQ(plan.slots.at(core::kSlotK).alignment, 2u);
+  EXPECT_EQ(plan.slots.at(core::kSlotSeqlensK).bytes, 8u);
+  EXPECT_EQ(plan.slots.at(core::kSlotSeqlensQ).bytes, 0u);
+  EXPECT_EQ(plan.slots.at(core::kSlotMask).bytes, 0u);
+}
+
+TEST(AttentionPlan, WritesWeightsInAStepOfTheirOwn) {
+  SaccadeAttentionDesc desc = attentionDesc();
+  desc.probs.dtype = SACCADE_DTYPE_F32;
+  const PlanDraft plan = planFor(desktopGpuFacts(), desc);
+  ASSERT_EQ(plan.steps.size(), 2u);
+  EXPECT_STREQ(plan.steps[1].shader->name, "weights_f32_native");
+  EXPECT_FALSE(plan.steps[1].barrierBefore);  // reads inputs only
+  EXPECT_EQ(plan.slots.at(core::kSlotProbs).bytes, uint64_t{4} * 2 * 6 * 5 * 7);
+}
+
+TEST(AttentionPlan, HasNothingToDoWhereNothingIsWritten) {
+  for (const AttentionShape& shape : {AttentionShape{.batch = 0}, AttentionShape{.headsQ = 0}, AttentionShape{.headsQ = 0, .headsKv = 0},
+                                      AttentionShape{.seqlenQ = 0}}) {
+    SaccadeAttentionDesc desc = attentionDesc(shape);
+    desc.probs.dtype = desc.lse.dtype = SACCADE_DTYPE_F32;
+    desc.hasSeqlensK = VK_TRUE;
+    const PlanDraft plan = planFor(cpuFacts(), desc);
+    EXPECT_TRUE(plan.steps.empty()) << plan.label;
+    EXPECT_TRUE(std::all_of(plan.slots.begin(), plan.slots.end(), [](const core::Slot& slot) { return slot.bytes == 0; }))
+        << plan.label << " asks for memory";
+  }
+}
+
+TEST(AttentionPlan, StillWritesItsOutputWhereThereAreNoKeys) {
+  SaccadeAttentionDesc desc = attentionDesc({.seqlenK = 0});
+  desc.probs.dtype = SACCADE_DTYPE_F32;
+  const PlanDraft plan = planFor(cpuFacts(), desc);
+  ASSERT_EQ(plan.steps.size(), 1u);  // weights of no keys are no elements
+  EXPECT_EQ(plan.steps[0].specialisation.at(SPEC_HAS_KEYS), 0u);
+  EXPECT_EQ(plan.slots.at(core::kSlotK).bytes, 0u);
+  EXPECT_EQ(plan.slots.at(core::kSlotProbs).bytes, 0u);
+}
+
+TEST(AttentionPlan, CoversGridsOfMoreThan65535WorkGroups) {
+  const PlanDraft plan = planFor(cpuFacts(), attentionDesc({.batch = 70000, .headsQ = 1, .headsKv = 1, .seqlenQ = 1, .seqlenK = 1, .headDimQk = 4, .headDimV = 4}));
+  EXPECT_EQ(plan.steps.at(0).groups, 70000u);
+  EXPECT_EQ(core::dispatchesFor(plan.steps[0].groups, cpuFacts().maxComputeWorkGroupCount[0]), 2u);
+}
+
+TEST(AttentionPlan, CountsDispatchesAtTheLimitOfTheDevice) {
+  EXPECT_EQ(core::dispatchesFor(0, 65535), 0u);
+  EXPECT_EQ(core::dispatchesFor(65535, 65535), 1u);
+  EXPECT_EQ(core::dispatchesFor(65536, 65535), 2u);
+  EXPECT_EQ(core::dispatchesFor(4294967295u, 65535), 65537u);
+}
+
+// The grid is counted in 32 bits by the shaders.
+TEST(AttentionPlan, KeepsTheLargestGridBelow2To32) {
+  const AttentionShape shape{.batch = 65535, .headsQ = 65537, .headsKv = 65537, .seqlenQ = 1, .seqlenK = 1, .headDimQk = 1, .headDimV = 1};
+  for (const FakeDevice& device : fakeDevices()) {
+    EXPECT_EQ(planFor(device.facts, attentionDesc(shape)).steps.at(0).groups, 4294967295u) << device.name;
+  }
+}
+
+}  // namespace
+}  // namespace saccade::test

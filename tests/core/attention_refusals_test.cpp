@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// What validation refuses, and that the refusal names the field, its value and what is allowed.
+#include <cstring>
+#include <functional>
+#include <limits>
+
+#include "attention/plan.hpp"
+#include "core_test.hpp"
+#include "fake_devices.hpp"
+
+namespace saccade::test {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// What a C host may write into an enumeration.
+template <class Enum>
+void setEnum(Enum& field, int value) {
+  static_assert(sizeof field == sizeof value);
+  std::memcpy(&field, &value, sizeof field);
+}
+
+struct BadInput {
+  const char* name;
+  std::function<void(SaccadeAttentionDesc&)> spoil;
+  const char* field;
+  std::vector<const char*> mentions;  // the value and what is allowed
+  SaccadeStatus status = SACCADE_ERROR_INVALID_ARGUMENT;
+};
+
+class AttentionRefusal : public testing::TestWithParam<BadInput> {};
+
+TEST_P(AttentionRefusal, NamesFieldValueAndLimit) {
+  SaccadeAttentionDesc desc = attentionDesc();
+  GetParam().spoil(desc);
+  const auto refusal = refusalOf([&] { core::planAttention(cpuFacts(), core::validateAttention(desc), ""); });
+  ASSERT_TRUE(refusal) << "was accepted";
+  EXPECT_EQ(refusal->status, GetParam().status);
+  EXPECT_EQ(refusal->field, GetParam().field);
+  for (const char* text : GetParam().mentions) EXPECT_PRED_FORMAT2(testing::IsSubstring, text, refusal->text);
+  EXPECT_LT(refusal->field.size(), sizeof SaccadeMessage::field);
+  EXPECT_LT(refusal->text.size(), sizeof SaccadeMessage::text);
+}
+
+std::string badInputName(const testing::TestParamInfo<BadInput>& info) { return info.param.name; }
+
+const BadInput kBadShapes[] = {
+    {"head_dim_0", [](auto& d) { d.q.sizes[3] = d.k.sizes[3] = 0; }, "head_dim_qk", {"is 0", "between 1 and 256"}},
+    {"head_dim_257", [](auto& d) { d.q.sizes[3] = d.k.sizes[3] = 257; }, "head_dim_qk", {"is 257", "between 1 and 256"}},
+    {"head_dim_v_0", [](auto& d) { d.v.sizes[3] = 0; }, "head_dim_v", {"is 0", "between 1 and 256"}},
+    {"head_dim_v_257", [](auto& d) { d.v.sizes[3] = 257; }, "head_dim_v", {"is 257", "between 1 and 256"}},
+    {"negative_head_dim", [](auto& d) { d.q.sizes[3] = -1; }, "head_dim_qk", {"is -1"}},
+    {"heads_not_divisible", [](auto& d) { d.q.sizes[1] = 7; }, "num_heads_kv", {"num_heads_q is 7", "num_heads_kv is 3", "multiple"}},
+    {"fewer_query_heads_than_key_heads", [](auto& d) { d.q.sizes[1] = 1; }, "num_heads_kv", {"num_heads_q is 1"}},
+    {"no_key_heads", [](auto& d) { d.k.sizes[1] = d.v.sizes[1] = 0; }, "num_heads_kv", {"num_heads_kv is 0"}},
+    {"negative_batch", [](auto& d) { d.q.sizes[0] = -2; }, "q.sizes", {"q.sizes[0]", "-2"}},
+    {"negative_seqlen", [](auto& d) { d.k.sizes[2] = -7; }, "k.sizes", {"k.sizes[2]", "-7"}},
+    {"keys_of_another_head_dim", [](auto& d) { d.k.sizes[3] = 8; }, "k.sizes", {"[2, 3, 7, 8]", "[2, 3, 7, 16]"}},
+    {"keys_of_another_batch", [](auto& d) { d.k.sizes[0] = 1; }, "k.sizes", {"[1, 3, 7, 16]", "[2, 3, 7, 16]"}},
+    {"fewer_values_than_keys", [](auto& d) { d.v.sizes[2] = 6; }, "v.sizes", {"[2, 3, 6, 24]", "[2, 3, 7, 24]"}},
+    {"values_of_other_heads", [](auto& d) { d.v.sizes[1] = 1; }, "v.sizes", {"[2, 1, 7, 24]", "[2, 3, 7, 24]"}},
+    {"output_of_another_shape", [](auto& d) { d.out = tensorDesc(SACCADE_DTYPE_F32, {2, 6, 5, 16}); }, "out.sizes",
+     {"[2, 6, 5, 16]", "[2, 6, 5, 24]"}},
+    {"lse_of_another_shape", [](auto& d) { d.lse = tensorDesc(SACCADE_DTYPE_F32, {2, 6, 1, 5}); }, "lse.sizes",
+     {"[2, 6, 1, 5]", "[2, 6, 5, 1]"}},
+    {"probs_of_another_shape", [](auto& d) { d.probs = tensorDesc(SACCADE_DTYPE_F32, {2, 3, 5, 7}); }, "probs.sizes",
+     {"[2, 3, 5, 7]", "[2, 6, 5, 7]"}},
+    {"mask_that_does_not_broadcast", [](auto& d) { d.mask = tensorDesc(SACCADE_DTYPE_U8, {2, 3, 5, 7}); }, "mask.sizes",
+     {"mask.sizes[1] is 3", "6 or 1"}},
+    {"bias_that_does_not_broadcast", [](auto& d) { d.bias = tensorDesc(SACCADE_DTYPE_F32, {1, 6, 5, 8}); }, "bias.sizes",
+     {"bias.sizes[3] is 8", "7 or 1"}},
+};
+INSTANTIATE_TEST_SUITE_P(Of, AttentionRefusal, testing::ValuesIn(kBadShapes), badInputName);
+
+const BadInput kBadStrides[] = {
+    {"negative_stride", [](auto& d) { d.k.strides[2] = -16; d.k.strides[3] = 1; }, "k.strides", {"k.strides[2]", "-16"}},
+    {"last_axis_not_contiguous",
+     [](auto& d) { d.v = tensorDesc(SACCADE_DTYPE_F32, {2, 3, 7, 24}, {504, 168, 1, 7}); }, "v.strides",
+     {"v.strides[3] is 7", "stride 1"}},
+    {"broadcast_last_axis", [](auto& d) { d.q.strides[2] = 16; }, "q.strides", {"q.strides[3] is 0"}},
+    {"overlapping_output_rows",
+     [](auto& d) { d.out = tensorDesc(SACCADE_DTYPE_F32, {2, 6, 5, 24}, {720, 120, 23, 1}); }, "out.strides",
+     {"out.strides[2] is 23", "span 24", "must not overlap"}},
+    {"broadcast_output", [](auto& d) { d.out = tensorDesc(SACCADE_DTYPE_F32, {2, 6, 5, 24}, {0, 120, 24, 1}); },
+     "out.strides", {"out.strides[0] is 0", "must not overlap"}},
+    {"interleaved_output_heads",
+     [](auto& d) { d.out = tensorDesc(SACCADE_DTYPE_F32, {2, 6, 5, 24}, {720, 24, 24, 1}); }, "out.strides",
+     {"24", "must not overlap"}},
+    {"overlapping_lse", [](auto& d) { d.lse = tensorDesc(SACCADE_DTYPE_F32, {2, 6, 5, 1}, {30, 4, 1, 1}); }, "lse.strides",
+     {"lse.strides[1] is 4", "span 5"}},
+    {"overlapping_probs", [](auto& d) { d.probs = tensorDesc(SACCADE_DTYPE_F32, {2, 6, 5, 7}, {210, 35, 6, 1}); },
+     "probs.strides", {"probs.strides[2] is 6", "span 7"}},
+    {"stride_over_2_to_32", [](auto& d) { d.q.strides[0] = int64_t{1} << 32; d.q.strides[3] = 1; }, "q.strides",
+     {"q.strides[0]", "4294967296"}},
+};
+INSTANTIATE_TEST_SUITE_P(OfStrides, AttentionRefusal, testing::ValuesIn(kBadStrides), badInputName);
+
+const BadInput kBadDtypes[] = {
+    {"unknown_dtype", [](auto& d) { setEnum(d.q.dtype, 99); }, "q.dtype", {"99", "unknown", "f32, f16, bf16"}},
+    {"no_dtype", [](auto& d) { d.v.dtype = SACCADE_DTYPE_NONE; }, "v.dtype", {"required"}},
+    {"integer_queries", [](auto& d) { d.q.dtype = SACCADE_DTYPE_I32; }, "q.dtype", {"i32", "f32, f16, bf16"}},
+    {"keys_of_another_dtype", [](auto& d) { d.k.dtype = SACCADE_DTYPE_F16; }, "k.dtype", {"f16", "allowed: f32"}},
+    {"output_of_another_dtype", [](auto& d) { d.out.dtype = SACCADE_DTYPE_F16; }, "out.dtype", {"f16", "allowed: f32"}},
+    {"lse_in_half_precision", [](auto& d) { d.lse.dtype = SACCADE_DTYPE_F16; }, "lse.dtype", {"f16", "allowed: f32"}},
+    {"probs_of_another_dtype", [](auto& d) { d.probs.dtype = SACCADE_DTYPE_BF16; }, "probs.dtype", {"bf16", "allowed: f32"}},
+    {"float_mask", [](auto& d) { d.mask = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 5, 7}); }, "mask.dtype", {"f32", "allowed: u8"}},
+    {"boolean_bias", [](auto& d) { d.bias = tensorDesc(SACCADE_DTYPE_U8, {1, 1, 5, 7}); }, "bias.dtype", {"u8", "f32, f16, bf16"}},
+};
+INSTANTIATE_TEST_SUITE_P(OfDtypes, AttentionRefusal, testing::ValuesIn(kBadDtypes), badInputName);
+
+void setScale(SaccadeAttentionDesc& desc, float scale) {
+  desc.hasSoftmaxScale = VK_TRUE;
+  desc.softmaxScale = scale;
+}
+
+const BadInput kBadScales[] = {
+    {"softmax_scale_nan", [](auto& d) { setScale(d, kNan); }, "softmax_scale", {"nan", "finite"}},
+    {"softmax_scale_infinite", [](auto& d) { setScale(d, -kInfinity); }, "softmax_scale", {"-inf", "finite"}},
+    {"temperature_negative", [](auto& d) { d.temperature = -1; }, "temperature", {"is -1", "finite and > 0"}},
+    {"temperature_zero", [](auto& d) { d.temperature = 0; }, "temperature", {"is 0", "finite and > 0"}},
+    {"temperature_nan", [](auto& d) { d.temperature = kNan; }, "temperature", {"nan", "finite and > 0"}},
+    {"temperature_infinite", [](auto& d) { d.temperature = kInfinity; }, "temperature", {"inf", "finite and > 0"}},
+    {"scale_over_temperature_overflows", [](auto& d) { setScale(d, 1e30f); d.temperature = 1e-20f; }, "temperature",
+     {"1e-20", "overflows"}},
+};
+INSTANTIATE_TEST_SUITE_P(OfScales, AttentionRefusal, testing::ValuesIn(kBadScales), badInputName);
+
+const BadInput kBadEnumerations[] = {
+    {"struct_size_0", [](auto& d) { d.structSize = 0; }, "structSize", {"is 0", "saccadeAttentionDescDefault"}},
+    {"struct_size_of_another_version", [](auto& d) { d.structSize += 8; }, "structSize", {"saccadeAttentionDescDefault"}},
+    {"unknown_causal", [](auto& d) { setEnum(d.causal, 3); }, "causal",
+     {"is 3", "none, bottom_right or top_left"}},
+    {"unknown_normalizer", [](auto& d) { setEnum(d.normalizer, 99); }, "normalizer", {"is 99"}},
+    {"unknown_kernel", [](auto& d) { d.kernel = "fast"; }, "kernel", {"\"fast\"", "scalar_rows, scalar_tiled"}},
+    {"kernel_of_no_choice", [](auto& d) { d.kernel = "weights"; }, "kernel", {"\"weights\"", "scalar_rows, scalar_tiled"}},
+};
+INSTANTIATE_TEST_SUITE_P(OfEnumerations, AttentionRefusal, testing::ValuesIn(kBadEnumerations), badInputName);
+
+const BadInput kLaterRules[] = {
+    {"window_left", [](auto& d) { d.windowLeft = 3; }, "window_left", {"is 3", "leave it at -1"}, SACCADE_ERROR_UNSUPPORTED},
+    {"window_right", [](auto& d) { d.windowRight = 0; }, "window_right", {"is 0", "leave it at -1"}, SACCADE_ERROR_UNSUPPORTED},
+    {"softcap", [](auto& d) { d.softcap = 50; }, "softcap", {"is 50", "leave it at 0"}, SACCADE_ERROR_UNSUPPORTED},
+    {"alibi_slopes", [](auto& d) { d.hasAlibiSlopes = VK_TRUE; }, "alibi_slopes", {"given", "absent"}, SACCADE_ERROR_UNSUPPORTED},
+    {"sink", [](auto& d) { d.hasSink = VK_TRUE; }, "sink", {"given", "absent"}, SACCADE_ERROR_UNSUPPORTED},
+    {"packed_sequences", [](auto& d) { d.hasCuSeqlens = VK_TRUE; }, "cu_seqlens", {"given", "absent"}, SACCADE_ERROR_UNSUPPORTED},
+    {"paged_keys", [](auto& d) { d.pageSize = 16; }, "page_size", {"is 16", "leave it at 0"}, SACCADE_ERROR_UNSUPPORTED},
+    {"dropout", [](auto& d) { d.dropout = 0.5f; }, "dropout", {"is 0.5", "leave it at 0"}, SACCADE_ERROR_UNSUPPORTED},
+    {"sigmoid", [](auto& d) { d.normalizer = SACCADE_NORMALIZER_SIGMOID; }, "normalizer", {"sigmoid", "softmax"}, SACCADE_ERROR_UNSUPPORTED},
+    {"relu", [](auto& d) { d.normalizer = SACCADE_NORMALIZER_RELU; }, "normalizer", {"relu", "softmax"}, SACCADE_ERROR_UNSUPPORTED},
+    {"window_below_minus_1", [](auto& d) { d.windowLeft = -2; }, "window_left", {"is -2", "-1"}},
+    {"softcap_negative", [](auto& d) { d.softcap = -1; }, "softcap", {"is -1", "finite and > 0"}},
+    {"softcap_nan", [](auto& d) { d.softcap = kNan; }, "softcap", {"nan"}},
+    {"dropout_negative", [](auto& d) { d.dropout = -0.1f; }, "dropout", {"is -0.1", "below 1"}},
+    {"dropout_1", [](auto& d) { d.dropout = 1; }, "dropout", {"is 1", "below 1"}},
+    {"dropout_nan", [](auto& d) { d.dropout = kNan; }, "dropout", {"nan"}},
+};
+INSTANTIATE_TEST_SUITE_P(OfLaterRules, AttentionRefusal, testing::ValuesIn(kLaterRules), badInputName);
+
+// A zero size makes a call a no-op, not a way around the checks.
+TEST(AttentionRefusal, ComesBeforeZeroSizes) {
+  SaccadeAttentionDesc desc = attentionDesc({.batch = 0});
+  desc.temperature = -1;
+  EXPECT_TRUE(refusalOf([&] { core::validateAttention(desc); }));
+}
+
+TEST(HostLengths, WithinTheTensorAreAccepted) {
+  const int32_t lengths[] = {0, 7, 3};
+  EXPECT_FALSE(refusalOf([&] { core::checkHostLengths(lengths, 3, 7, "seqlens_k", "seqlen_k"); }));
+}
+
+TEST(HostLengths, ThatAreNotGivenAreNotChecked) {
+  EXPECT_FALSE(refusalOf([&] { core::checkHostLengths(nullptr, 3, 7, "seqlens_k", "seqlen_k"); }));
+}
+
+TEST(HostLengths, LongerThanTheTensorAreNamedWithTheirBatchEntry) {
+  const int32_t lengths[] = {7, 7, 8, 9};
+  const auto refusal = refusalOf([&] { core::checkHostLengths(lengths, 4, 7, "seqlens_k", "seqlen_k"); });
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->field, "seqlens_k");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "seqlens_k[2] is 8", refusal->text);
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "between 0 and seqlen_k, which is 7", refusal->text);
+}
+
+TEST(HostLengths, BelowZeroAreNamedWithTheirBatchEntry) {
+  const int32_t lengths[] = {-1};
+  const auto refusal = refusalOf([&] { core::checkHostLengths(lengths, 1, 7, "seqlens_q", "seqlen_q"); });
+  ASSERT_TRUE(refusal);
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "seqlens_q[0] is -1", refusal->text);
+}
+
+}  // namespace
+}  // namespace saccade::test
