@@ -30,6 +30,15 @@ const KernelEntry kRegistry[] = {
      "tiles of Q, K and V in shared memory, register blocks; for any GPU", needsWorkGroup128},
     {"weights", SACCADE_OPERATOR_ATTENTION,
      "attention weights in two passes over the keys, no scores stored; runs beside the kernel that computes out", anywhere},
+    {"matmul_rows", SACCADE_OPERATOR_MATMUL,
+     "one row of a per invocation, b streamed through uniform loads; for CPU devices and small subgroups", anywhere},
+    {"matmul_tiled", SACCADE_OPERATOR_MATMUL,
+     "tiles of a and b in shared memory, register blocks; for any GPU", needsWorkGroup128},
+    {"layer_norm", SACCADE_OPERATOR_LAYER_NORM, "one row per work-group, statistics in two passes", anywhere},
+    {"softmax", SACCADE_OPERATOR_SOFTMAX, "one row per work-group: maximum, sum, quotients", anywhere},
+    {"activation", SACCADE_OPERATOR_ACTIVATION, "one element per invocation", anywhere},
+    {"patches", SACCADE_OPERATOR_PATCH_EMBED,
+     "cuts pictures into contiguous rows, which a matmul kernel then embeds", anywhere},
 };
 
 }  // namespace

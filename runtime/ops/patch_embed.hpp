@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Patch embedding: pictures are cut into rows of one patch each, which a matrix product then embeds.
+#pragma once
+
+#include <string>
+
+#include "device/facts.hpp"
+#include "ops/matmul_problem.hpp"
+#include "plan/plan.hpp"
+#include "plan/tensor.hpp"
+
+namespace saccade::core {
+
+struct PatchEmbedProblem {
+  Tensor image, weight;
+  uint32_t patchSize = 0;
+  uint32_t patchesPerLine = 0;
+  MatmulProblem product;  // a: the patches, contiguous in scratch
+};
+
+PatchEmbedProblem validatePatchEmbed(const SaccadePatchEmbedDesc& desc);
+PlanDraft planPatchEmbed(const DeviceFacts& facts, const PatchEmbedProblem& problem, const std::string& forcedKernel);
+
+}  // namespace saccade::core

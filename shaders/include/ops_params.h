@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What plans tell the kernels of layer norm, softmax, activation and patches. Read by GLSL and C++ alike, so only
+// 32-bit members stand here. Strides are in elements.
+#ifndef SACCADE_OPS_PARAMS_H_
+#define SACCADE_OPS_PARAMS_H_
+
+// Specialisation constants, by constant_id.
+#define OPS_SPEC_LOCAL_SIZE 0  // invocations per work-group; a power of two
+#define OPS_SPEC_AFFINE 1      // layer_norm: 1: weight and bias are given
+#define OPS_SPEC_ACTIVATION 1  // activation: SaccadeActivation
+
+// Rows along axis 3, one per work-group: layer_norm and softmax.
+#define ROWS_BUFFER_X 0
+#define ROWS_BUFFER_WEIGHT 1
+#define ROWS_BUFFER_BIAS 2
+#define ROWS_BUFFER_OUT 3
+
+struct RowsParams {
+  uint size1, size2, size3;
+  uint xStride0, xStride1, xStride2;
+  uint outStride0, outStride1, outStride2;
+  float epsilon;
+};
+
+// Element by element: activation.
+#define ELEMENTS_BUFFER_X 0
+#define ELEMENTS_BUFFER_OUT 1
+
+struct ElementsParams {
+  uint count;
+  uint size1, size2, size3;
+  uint xStride0, xStride1, xStride2;
+  uint outStride0, outStride1, outStride2;
+};
+
+// Image patches to rows [batch, patch, channel * patchSize * patchSize], contiguous.
+#define PATCHES_BUFFER_IMAGE 0
+#define PATCHES_BUFFER_ROWS 1
+
+struct PatchesParams {
+  uint count;
+  uint channels, patchSize, patchesPerLine, patchesPerImage;
+  uint imageStrideB, imageStrideC, imageStrideH;
+};
+
+#endif  // SACCADE_OPS_PARAMS_H_
