@@ -48,13 +48,14 @@ struct DeviceSummary {
 };
 
 // Picks a device; what Device::open does, without a device. `select` empty: the best supported one, in the order discrete,
-// integrated, virtual, other, CPU, and the lower index among equals. Otherwise an index, or a part of the name in any case.
+// integrated, virtual, other, CPU, and the lower index among equals. A number is an index; anything else a part of the name,
+// in any case.
 // Returns a position in `devices`. Throws Error DeviceRequirements with a list of the devices: there is none, none or more than one
 // matches, or the one chosen lacks something (named).
 std::size_t chooseDevice(std::span<const DeviceSummary> devices, const std::string& select);
 
 struct DeviceOptions {
-  std::string select;  // index or part of a name; empty: environment variable SACCADE_DEVICE, else the best device
+  std::string select;  // as for chooseDevice; empty: environment variable SACCADE_DEVICE, else the best device
   std::string kernel;  // every plan uses this kernel variant; empty: environment variable SACCADE_KERNEL, else free
   // Turns on the validation layer with synchronisation validation; unset: environment variable SACCADE_VALIDATION (1 or 0).
   std::optional<bool> validation;

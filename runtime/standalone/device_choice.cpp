@@ -67,7 +67,8 @@ std::size_t chooseNamed(std::span<const DeviceSummary> devices, const std::strin
     if (hit) matches.push_back(i);
   }
   if (matches.empty()) {
-    refuse(fmt::format("no device matches '{}'; give an index or a part of a name of:", select), devices);
+    refuse(fmt::format("no device {} '{}'; give an index or a part of a name of:", index ? "has index" : "matches", select),
+           devices);
   }
   if (matches.size() > 1) {
     refuse(fmt::format("'{}' matches {} devices; give an index or a longer part of the name of:", select, matches.size()),

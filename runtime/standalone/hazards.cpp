@@ -6,6 +6,7 @@
 namespace saccade::runtime {
 
 bool Hazards::conflicts(const Access& access) const {
+  if (access.begin == access.end) return false;
   return std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& earlier) {
     return earlier.buffer == access.buffer && (earlier.write || access.write) && earlier.begin < access.end &&
            access.begin < earlier.end;

@@ -17,7 +17,8 @@ VKAPI_ATTR VkBool32 VKAPI_CALL onMessage(VkDebugUtilsMessageSeverityFlagBitsEXT 
                                          const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
   ++*static_cast<std::atomic<std::uint64_t>*>(user);
   const bool error = severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
-  std::fprintf(stderr, "Vulkan validation %s: %s\n", error ? "error" : "warning", data->pMessage);
+  const char* id = data->pMessageIdName != nullptr ? data->pMessageIdName : "";
+  std::fprintf(stderr, "Vulkan validation %s %s: %s\n", error ? "error" : "warning", id, data->pMessage);
   return VK_FALSE;
 }
 

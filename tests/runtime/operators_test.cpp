@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// That streams hand tensors to the operators as they are: the operators' arithmetic is tested elsewhere.
+#include <cmath>
+#include <limits>
+
+#include "test_device.hpp"
+
+namespace saccade {
+namespace {
+
+using Values = std::vector<float>;
+
+class Operators : public DeviceTest {
+ protected:
+  Operators() : stream(device) {}
+
+  // A query of zeros makes every visible key equally important: rows of the output are means of values.
+  Tensor zeroQuery(std::int64_t rows) { return Tensor::zeros(device, Dtype::F32, {1, 1, rows, 2}); }
+
+  Stream stream;
+  const Values values = {1, 2, 3, 4, 8, 9};  // three keys of two channels
+};
+
+TEST_F(Operators, AttentionAveragesTheVisibleValues) {
+  const Tensor key = Tensor::zeros(device, Dtype::F32, {1, 1, 3, 2});
+  const Tensor value = Tensor::from(device, Dtype::F32, {1, 1, 3, 2}, values);
+  const Tensor out = attention(device, zeroQuery(3), key, value, {.causal = Causal::BottomRight});
+  const Values result = out.download();
+  const Values expected = {1, 2, 2, 3, 4, 5};
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(result[i], expected[i], 1e-5f) << i;
+}
+
+TEST_F(Operators, AttentionTakesViewsOfPackedProjections) {
+  // [B, T, 3, H, D] as the fused projection of a transformer leaves it.
+  const Tensor packed = Tensor::zeros(device, Dtype::F32, {1, 3, 3, 1, 2}, {.guard = true});
+  const auto part = [&](std::int64_t index) { return packed.select(2, index).transpose(1, 2); };
+  part(2).upload(values);
+  const Tensor out = Tensor::empty(device, Dtype::F32, {1, 3, 1, 2}, {.guard = true});
+  stream.attention(part(0), part(1), part(2), out.transpose(1, 2));
+  stream.wait();
+  for (float value : out.slice(3, 0, 1).download()) EXPECT_NEAR(value, 4.0f, 1e-5f);
+  for (float value : out.slice(3, 1, 2).download()) EXPECT_NEAR(value, 5.0f, 1e-5f);
+  EXPECT_TRUE(out.guardsIntact());
+  EXPECT_TRUE(packed.guardsIntact());
+}
+
+TEST_F(Operators, AttentionWritesLseAndWeightsWhereAskedFor) {
+  const Tensor key = Tensor::zeros(device, Dtype::F32, {1, 1, 3, 2});
+  const Tensor value = Tensor::from(device, Dtype::F32, {1, 1, 3, 2}, values);
+  const Tensor lse = Tensor::empty(device, Dtype::F32, {1, 1, 2}, {.guard = true});
+  const Tensor probs = Tensor::empty(device, Dtype::F32, {1, 1, 2, 3}, {.guard = true});
+  attention(device, zeroQuery(2), key, value, {.lse = lse, .probs = probs});
+  for (float value_ : lse.download()) EXPECT_NEAR(value_, std::log(3.0f), 1e-5f);
+  for (float value_ : probs.download()) EXPECT_NEAR(value_, 1.0f / 3.0f, 1e-5f);
+  EXPECT_TRUE(lse.guardsIntact());
+  EXPECT_TRUE(probs.guardsIntact());
+}
+
+TEST_F(Operators, AttentionObeysMaskBiasAndLengths) {
+  const Tensor key = Tensor::zeros(device, Dtype::F32, {1, 1, 3, 2});
+  const Tensor value = Tensor::from(device, Dtype::F32, {1, 1, 3, 2}, values);
+  const std::byte seen[] = {std::byte{0}, std::byte{1}, std::byte{0}};
+  const Values masked =
+      attention(device, zeroQuery(1), key, value, {.mask = Tensor::fromBytes(device, Dtype::U8, {1, 3}, seen)}).download();
+  EXPECT_NEAR(masked[0], 3.0f, 1e-5f);
+  const float hidden = -std::numeric_limits<float>::infinity();
+  const Values biased =
+      attention(device, zeroQuery(1), key, value,
+                {.bias = Tensor::from(device, Dtype::F32, {1, 3}, Values{hidden, hidden, 0})})
+          .download();
+  EXPECT_NEAR(biased[0], 8.0f, 1e-5f);
+  const std::int32_t lengths[] = {2};
+  const Tensor lengthsTensor = Tensor::fromInts(device, {1}, lengths);
+  const Values shortened =
+      attention(device, zeroQuery(1), key, value, {.seqlensK = lengthsTensor, .hostSeqlensK = {2}}).download();
+  EXPECT_NEAR(shortened[0], 2.0f, 1e-5f);
+}
+
+TEST_F(Operators, AttentionRunsInTheDtypesOfItsTensors) {
+  for (Dtype dtype : {Dtype::F16, Dtype::BF16}) {
+    const Tensor zeros = Tensor::zeros(device, dtype, {1, 1, 3, 2});
+    const Tensor value = Tensor::from(device, dtype, {1, 1, 3, 2}, values);
+    const Tensor out = attention(device, zeros, zeros, value);
+    EXPECT_EQ(out.dtype(), dtype);
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(out.download()[i], i % 2 == 0 ? 4.0f : 5.0f, 0.04f);
+  }
+}
+
+TEST_F(Operators, AnOperatorWaitsForTheOneWhoseResultItReads) {
+  const Tensor zeros = Tensor::zeros(device, Dtype::F32, {1, 1, 128, 16});
+  const Tensor ones = Tensor::full(device, Dtype::F32, {1, 1, 128, 16}, 1.0f);
+  const Tensor a = Tensor::empty(device, Dtype::F32, {1, 1, 128, 16});
+  const Tensor b = Tensor::empty(device, Dtype::F32, {1, 1, 128, 16});
+  stream.attention(zeros, zeros, ones, a);
+  for (int i = 0; i < 4; ++i) {
+    stream.attention(zeros, zeros, a, b);
+    stream.copy(a, b);
+  }
+  stream.fill(ones, 9.0f);
+  stream.wait();
+  for (float value : b.download()) ASSERT_NEAR(value, 1.0f, 1e-4f);
+}
+
+TEST_F(Operators, ReturnThePlanThatRan) {
+  const Tensor zeros = Tensor::zeros(device, Dtype::F32, {1, 1, 3, 2});
+  const Tensor out = Tensor::empty(device, Dtype::F32, {1, 1, 3, 2});
+  const PlanPtr plan = stream.attention(zeros, zeros, zeros, out);
+  EXPECT_EQ(plan->info().op, SACCADE_OPERATOR_ATTENTION);
+  EXPECT_FALSE(std::string(plan->info().kernel).empty());
+  EXPECT_EQ(device.plan(describeAttention(zeros, zeros, zeros, out)).get(), plan.get());
+}
+
+TEST_F(Operators, PeakMemoryOfAttentionDoesNotGrowWithTheSquareOfTheTokens) {
+  const Shape shape = {1, 1, 512, 16};
+  const Tensor zeros = Tensor::zeros(device, Dtype::F32, shape);
+  const Tensor out = Tensor::empty(device, Dtype::F32, shape);
+  const std::uint64_t before = device.memory().currentBytes;
+  device.resetPeakMemory();
+  stream.attention(zeros, zeros, zeros, out);
+  stream.wait();
+  EXPECT_LT(device.memory().peakBytes - before, std::uint64_t{512} * 512 * sizeof(float) / 4);
+}
+
+TEST_F(Operators, RefuseWhatTheyCannotRunAndStayUsable) {
+  const Tensor zeros = Tensor::zeros(device, Dtype::F32, {1, 1, 3, 2});
+  const Tensor out = Tensor::empty(device, Dtype::F32, {1, 1, 3, 2});
+  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { stream.attention(Tensor(), zeros, zeros, out); }), "q is absent"));
+  EXPECT_TRUE(contains(refusal(Status::Unsupported, [&] { stream.attention(zeros, zeros, zeros, out, {.softcap = 1.0f}); }),
+                       "softcap"));
+  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] {
+                         stream.attention(zeros, zeros, zeros, out, {.seqlensK = zeros});
+                       }),
+                       "seqlens_k"));
+  const std::int32_t lengths[] = {4};
+  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] {
+                         stream.attention(zeros, zeros, zeros, out,
+                                          {.seqlensK = Tensor::fromInts(device, {1}, lengths), .hostSeqlensK = {4}});
+                       }),
+                       "seqlens_k"));
+  refusal(Status::InvalidArgument, [&] { stream.attention(zeros, zeros, zeros, out.expand({2, 1, 3, 2})); });
+  stream.attention(zeros, zeros, Tensor::full(device, Dtype::F32, {1, 1, 3, 2}, 2.0f), out);
+  stream.wait();
+  for (float value : out.download()) EXPECT_NEAR(value, 2.0f, 1e-5f);
+}
+
+}  // namespace
+}  // namespace saccade
