@@ -43,7 +43,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path), target_
     throw FileError(path_, "type of file", S_ISDIR(existing.st_mode) ? "folder" : "special file",
                     "only a regular file can be written");
   }
-  if (exists && ::access(target_.c_str(), W_OK) != 0) {
+  if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) {
     throw FileError::fromErrno(path_, "write", errno);  // rename() alone would replace a write-protected file
   }
   do {  // a process that was killed may have left a file of that name
