@@ -103,7 +103,7 @@ def train(args):
         accuracy = float((classify(model, test_images) == test_labels).mean())
         print(f"epoch {epoch}/{args.epochs}: loss {total / steps_per_epoch:.4f}, "
               f"test accuracy {accuracy:.4f}, {time.perf_counter() - begin:.0f} s", flush=True)
-        # The weights of the last epoch count: the test pictures choose nothing.
+        # The weights of the last epoch count: none is picked by its test accuracy.
         note = "" if epoch == args.epochs else f", stopped after epoch {epoch}"
         save(model, accuracy, args.model, training + note)
 
