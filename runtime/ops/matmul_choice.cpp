@@ -28,7 +28,7 @@ uint64_t roundUp(uint64_t value, uint64_t step) { return (value + step - 1) / st
 // Which operand gives the invocations their rows, and how many columns each computes: the cheapest in work per useful
 // element, where loading a row's elements costs as much as kGather products and is shared by the columns.
 MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
-  constexpr double kGather = 8;
+  constexpr double kGather = 3;
   const uint32_t lanes = std::clamp(facts.subgroupSize, 1u, std::min(facts.maxComputeWorkGroupInvocations,
                                                                      facts.maxComputeWorkGroupSize[0]));
   MatmulTile best{};
@@ -36,12 +36,12 @@ MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
   for (const bool exchanged : {false, true}) {
     const uint32_t rows = exchanged ? problem.columns : problem.rows;
     const uint32_t columns = exchanged ? problem.rows : problem.columns;
-    for (const uint32_t each : {24u, 16u, 8u, 4u, 1u}) {
+    for (const uint32_t each : {64u, 16u, 4u, 1u}) {
       const double cost = static_cast<double>(roundUp(rows, lanes)) *
                           (static_cast<double>(roundUp(columns, each)) * (1 + kGather / each));
       if (best.localSize != 0 && cost >= bestCost) continue;
       bestCost = cost;
-      best = {lanes, lanes, each, 1, each, 16, exchanged};
+      best = {lanes, lanes, each, 1, each, 8, exchanged};
     }
   }
   return best;
