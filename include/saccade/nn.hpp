@@ -64,6 +64,7 @@ struct MultiheadAttentionOptions {
   // Queries come from tokens queryBegin .. queryEnd-1 of x alone, and `out`, `residual` and `probs` have Tq = queryEnd -
   // queryBegin; keys still come from all. -1: to the last token.
   std::int64_t queryBegin = 0, queryEnd = -1;
+  std::string kernel = {};  // variant of the attention; empty: the planner's choice
 };
 
 // Multi-head attention (Vaswani et al. 2017): out = out_proj(attention(q_proj(x), k_proj(y), v_proj(y))), y = x or keysFrom. With
@@ -169,7 +170,9 @@ class Vit {
 
   // images [B, C, H, W], normalised; H and W are multiples of patchSize. If there are other numbers of patches than the stored
   // positions are for, those are resized bicubically (a = -0.75, align_corners false, no antialiasing), once per size.
-  void forward(Stream& stream, Workspace& workspace, const Tensor& images, const VitOutputs& outputs) const;
+  // `attentionKernel`: variant of the attention; empty: the planner's choice.
+  void forward(Stream& stream, Workspace& workspace, const Tensor& images, const VitOutputs& outputs,
+               const std::string& attentionKernel = {}) const;
 
  private:
   struct State;

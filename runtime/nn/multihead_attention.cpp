@@ -122,7 +122,7 @@ void MultiheadAttention::forward(Stream& stream, Workspace& workspace, const Ten
   }
 
   AttentionOptions attention{.causal = options.causal, .mask = options.mask, .bias = options.bias,
-                             .probs = options.probs};
+                             .probs = options.probs, .kernel = options.kernel};
   if (options.keyPaddingMask) {
     if (options.mask) {
       refuse("keyPaddingMask", "given together with mask", "one of them is allowed: put the padding into the mask");

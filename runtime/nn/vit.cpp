@@ -116,7 +116,8 @@ void Vit::checkCall(const Tensor& images, const VitOutputs& outputs) const {
   }
 }
 
-void Vit::forward(Stream& stream, Workspace& workspace, const Tensor& images, const VitOutputs& outputs) const {
+void Vit::forward(Stream& stream, Workspace& workspace, const Tensor& images, const VitOutputs& outputs,
+                  const std::string& attentionKernel) const {
   checkCall(images, outputs);
   const VitConfig& config = state_->config;
   const VitWeights& weights = state_->weights;
@@ -142,7 +143,7 @@ void Vit::forward(Stream& stream, Workspace& workspace, const Tensor& images, co
   };
   const std::int64_t last = config.depth - 1;
   for (std::int64_t block = 0; block < last; ++block) {
-    weights.blocks[block].forward(stream, workspace, x, x, {.probs = probsOf(block)});
+    weights.blocks[block].forward(stream, workspace, x, x, {.probs = probsOf(block), .kernel = attentionKernel});
     keepState(block + 1);
   }
 
@@ -151,7 +152,8 @@ void Vit::forward(Stream& stream, Workspace& workspace, const Tensor& images, co
     const Tensor classToken = workspace.tensor("vit.class", dtype(), {batch, 1, config.embedDim});
     weights.blocks[last].forward(
         stream, workspace, x, classToken,
-        {.probs = outputs.classAttention ? outputs.classAttention.unsqueeze(2) : Tensor{}, .queryEnd = 1});
+        {.probs = outputs.classAttention ? outputs.classAttention.unsqueeze(2) : Tensor{}, .queryEnd = 1,
+         .kernel = attentionKernel});
     const Tensor features = outputs.features ? outputs.features.unsqueeze(1)
                                              : workspace.tensor("vit.features", dtype(), classToken.shape());
     if (outputs.logits || outputs.features) {
@@ -162,7 +164,7 @@ void Vit::forward(Stream& stream, Workspace& workspace, const Tensor& images, co
     }
   }
   if (outputs.tokens || outputs.states || probsOf(last)) {
-    weights.blocks[last].forward(stream, workspace, x, x, {.probs = probsOf(last)});
+    weights.blocks[last].forward(stream, workspace, x, x, {.probs = probsOf(last), .kernel = attentionKernel});
     keepState(config.depth);
     if (outputs.tokens) {
       stream.layerNorm(x, outputs.tokens, normOptions(weights.norm));
