@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The standalone runtime: a device, tensors in its memory, and streams of operators. It is for programs that have no
-// Vulkan device of their own; those that do use saccade.h alone.
+// The standalone runtime: a device, tensors in its memory, and streams of operators. It is for programs that
+// have no Vulkan device of their own; those that do use saccade.h alone.
 //
 //   auto device = saccade::Device::open();
 //   auto out = saccade::attention(device, q, k, v, {.causal = saccade::Causal::BottomRight});
 //
-// Errors. Every function may throw saccade::Error unless it is noexcept. A refusal happens before anything is recorded
-// and names the field. After DeviceLost a device and all that belongs to it are of no further use.
+// Errors. Every function may throw saccade::Error unless it is noexcept. A refusal happens before anything is
+// recorded and names the field. After DeviceLost a device and all that belongs to it are of no further use.
 //
-// Order. A device has one queue. Work runs in the order in which it is submitted, whatever stream it comes from, and
-// sees the results of everything submitted before it; no barrier between submissions is ever needed. What a stream has
-// recorded but not submitted has not happened yet: Tensor::upload and download do not wait for it.
+// Order. A device has one queue. Work runs in the order in which it is submitted, whatever stream it comes
+// from, and sees the results of everything submitted before it; no barrier between submissions is ever
+// needed. What a stream has recorded but not submitted has not happened yet: Tensor::upload and download do
+// not wait for it.
 #pragma once
 
 #include <cstddef>
@@ -47,17 +48,20 @@ struct DeviceSummary {
   std::vector<std::string> missing;  // what it lacks, by name, e.g. "bufferDeviceAddress"
 };
 
-// Picks a device; what Device::open does, without a device. `select` empty: the best supported one, in the order discrete,
-// integrated, virtual, other, CPU, and the lower index among equals. A number is an index; anything else a part of the name,
-// in any case.
-// Returns a position in `devices`. Throws Error DeviceRequirements with a list of the devices: there is none, none or more than one
-// matches, or the one chosen lacks something (named).
+// Picks a device; what Device::open does, without a device. `select` empty: the best supported one, in the
+// order discrete, integrated, virtual, other, CPU, and the lower index among equals. A number is an index;
+// anything else a part of the name, in any case. Returns a position in `devices`. Throws Error
+// DeviceRequirements with a list of the devices: there is none, none or more than one matches, or the one
+// chosen lacks something (named).
 std::size_t chooseDevice(std::span<const DeviceSummary> devices, const std::string& select);
 
 struct DeviceOptions {
-  std::string select;  // as for chooseDevice; empty: environment variable SACCADE_DEVICE, else the best device
-  std::string kernel;  // every plan uses this kernel variant; empty: environment variable SACCADE_KERNEL, else free
-  // Turns on the validation layer with synchronisation validation; unset: environment variable SACCADE_VALIDATION (1 or 0).
+  // As for chooseDevice; empty: environment variable SACCADE_DEVICE, else the best device.
+  std::string select;
+  // Every plan uses this kernel variant; empty: environment variable SACCADE_KERNEL, else free choice.
+  std::string kernel;
+  // Turns on the validation layer with synchronisation validation; unset: environment variable
+  // SACCADE_VALIDATION (1 or 0).
   std::optional<bool> validation;
 };
 
@@ -82,14 +86,16 @@ struct DeviceHandles {
 // A plan that may be shared and kept; it keeps its device alive.
 using PlanPtr = std::shared_ptr<const Plan>;
 
-// A Vulkan device of our own. A cheap handle: copies share the device, which lives until the last copy, tensor, stream
-// and plan of it is gone. All functions may be called from several threads at once.
+// A Vulkan device of our own. A cheap handle: copies share the device, which lives until the last copy,
+// tensor, stream and plan of it is gone. All functions may be called from several threads at once.
 class Device {
  public:
-  // Every Vulkan device, supported or not. Throws Error DeviceRequirements: there is no Vulkan loader or driver.
+  // Every Vulkan device, supported or not. Throws Error DeviceRequirements: there is no Vulkan loader or
+  // driver.
   static std::vector<DeviceSummary> list();
 
-  // Throws Error DeviceRequirements: no Vulkan loader, no device, no such device, a device without required features.
+  // Throws Error DeviceRequirements: no Vulkan loader, no device, no such device, a device without required
+  // features.
   static Device open(const DeviceOptions& options = {});
 
   const DeviceSummary& summary() const noexcept;
@@ -98,13 +104,15 @@ class Device {
   const Context& context() const noexcept;  // its plans must not outlive the device
   DeviceHandles handles() const noexcept;
 
-  // What a user should be told about this choice, e.g. that a CPU device was taken because there is no GPU; else empty.
+  // What a user should be told about this choice, e.g. that a CPU device was taken because there is no GPU;
+  // else empty.
   const std::string& note() const noexcept;
 
   MemoryStatistics memory() const noexcept;
   void resetPeakMemory() noexcept;  // the peak becomes the current value
 
-  // Warnings and errors of the validation layer so far; each was also printed to stderr. 0 without validation.
+  // Warnings and errors of the validation layer so far; each was also printed to stderr. 0 without
+  // validation.
   std::uint64_t validationMessageCount() const noexcept;
   bool validation() const noexcept;
 
@@ -119,7 +127,8 @@ class Device {
   // Waits until everything submitted so far has finished.
   void waitIdle() const;
 
-  const std::shared_ptr<runtime::DeviceState>& state() const noexcept { return state_; }  // for the runtime itself
+  // For the runtime itself.
+  const std::shared_ptr<runtime::DeviceState>& state() const noexcept { return state_; }
 
  private:
   friend class Tensor;
@@ -131,35 +140,38 @@ class Device {
 using Shape = std::vector<std::int64_t>;
 
 struct TensorOptions {
-  // Puts margins of 0xff bytes (NaN in every float format) around the elements, and the same bytes into them, so that a
-  // test sees reads and writes outside (guardsIntact) and elements that nobody wrote.
+  // Puts margins of 0xff bytes (NaN in every float format) around the elements, and the same bytes into them,
+  // so that a test sees reads and writes outside (guardsIntact) and elements that nobody wrote.
   bool guard = false;
 };
 
-// A strided view of device memory: dtype, shape, strides in elements, and a share of the memory behind it. A default-constructed
-// tensor is absent and stands for an optional argument that is not given.
+// A strided view of device memory: dtype, shape, strides in elements, and a share of the memory behind it. A
+// default-constructed tensor is absent and stands for an optional argument that is not given.
 //
-// Views (slice, transpose, ...) share memory with the tensor they come from. An axis may be negative: it then counts from
-// the end. Distinct threads may use copies of one tensor at once; who writes elements that another thread uses
-// orders the two.
+// Views (slice, transpose, ...) share memory with the tensor they come from. An axis may be negative: it then
+// counts from the end. Distinct threads may use copies of one tensor at once; who writes elements that
+// another thread uses orders the two.
 class Tensor {
  public:
   Tensor() noexcept = default;
 
-  // New contiguous tensors. `empty` leaves the elements undefined. Throw Error: InvalidArgument (a negative size, dtype None, a
-  // wrong number of values), OutOfMemory.
-  static Tensor empty(const Device& device, Dtype dtype, const Shape& shape, const TensorOptions& options = {});
-  static Tensor zeros(const Device& device, Dtype dtype, const Shape& shape, const TensorOptions& options = {});
+  // New contiguous tensors. `empty` leaves the elements undefined. Throw Error: InvalidArgument (a negative
+  // size, dtype None, a wrong number of values), OutOfMemory.
+  static Tensor empty(const Device& device, Dtype dtype, const Shape& shape,
+                      const TensorOptions& options = {});
+  static Tensor zeros(const Device& device, Dtype dtype, const Shape& shape,
+                      const TensorOptions& options = {});
   static Tensor full(const Device& device, Dtype dtype, const Shape& shape, float value,
                      const TensorOptions& options = {});
-  // Values in row-major order, converted to dtype: floats rounded once to nearest even; U8 and I32 must be exact.
+  // Values in row-major order, converted to dtype: floats rounded once to nearest even; U8 and I32 must be
+  // exact.
   static Tensor from(const Device& device, Dtype dtype, const Shape& shape, std::span<const float> values,
                      const TensorOptions& options = {});
   static Tensor fromInts(const Device& device, const Shape& shape, std::span<const std::int32_t> values,
                          const TensorOptions& options = {});
   // The elements as they lie in memory, row-major.
-  static Tensor fromBytes(const Device& device, Dtype dtype, const Shape& shape, std::span<const std::byte> bytes,
-                          const TensorOptions& options = {});
+  static Tensor fromBytes(const Device& device, Dtype dtype, const Shape& shape,
+                          std::span<const std::byte> bytes, const TensorOptions& options = {});
 
   explicit operator bool() const noexcept { return storage_ != nullptr; }
   Dtype dtype() const noexcept { return dtype_; }
@@ -177,30 +189,36 @@ class Tensor {
   Tensor select(int axis, std::int64_t index) const;  // drops the axis
   Tensor transpose(int axisA, int axisB) const;
   Tensor permute(const std::vector<int>& axes) const;
-  Tensor unsqueeze(int axis) const;           // a new axis of size 1 at `axis` of the result
-  Tensor expand(const Shape& shape) const;    // sizes of 1 become larger with stride 0; new axes in front
-  Tensor reshape(const Shape& shape) const;   // one size may be -1; throws if it would need a copy
+  Tensor unsqueeze(int axis) const;          // a new axis of size 1 at `axis` of the result
+  Tensor expand(const Shape& shape) const;   // sizes of 1 become larger with stride 0; new axes in front
+  Tensor reshape(const Shape& shape) const;  // one size may be -1; throws if it would need a copy
   // Any view of the memory: offset in elements from this tensor's first one. Throws if it leaves the memory.
-  Tensor asStrided(const Shape& shape, const std::vector<std::int64_t>& strides, std::int64_t offset = 0) const;
+  Tensor asStrided(const Shape& shape, const std::vector<std::int64_t>& strides,
+                   std::int64_t offset = 0) const;
 
   // Synchronous copies, in row-major order of the shape; they wait for everything submitted before.
-  // upload throws Error InvalidArgument where elements overlap (a stride of 0) or the number of values is wrong.
+  // upload throws Error InvalidArgument where elements overlap (a stride of 0) or the number of values is
+  // wrong.
   void upload(std::span<const float> values) const;
   void uploadBytes(std::span<const std::byte> bytes) const;
-  std::vector<float> download() const;  // I32 beyond 2^24 is rounded
+  std::vector<float> download() const;             // I32 beyond 2^24 is rounded
   std::vector<std::int32_t> downloadInts() const;  // dtype I32 or U8 only
   std::vector<std::byte> downloadBytes() const;
 
-  // For plans. desc() has four axes, with sizes of 1 in front; throws Error InvalidArgument for more than four and
-  // for a stride-0 view that the four strides cannot express (all of them 0). Absent tensors have dtype None.
+  // For plans. desc() has four axes, with sizes of 1 in front; throws Error InvalidArgument for more than
+  // four and for a stride-0 view that the four strides cannot express (all of them 0). Absent tensors have
+  // dtype None.
   TensorDesc desc() const;
-  // Reaches from the first element to the end of the memory (of a guarded tensor: of its elements, rounded up to 4 bytes).
+  // Reaches from the first element to the end of the memory (of a guarded tensor: of its elements, rounded up
+  // to 4 bytes).
   BufferRange buffer() const noexcept;
 
   bool guarded() const noexcept;
-  bool guardsIntact() const;  // downloads the margins; throws Error InvalidArgument without TensorOptions::guard
+  // Downloads the margins. Throws Error InvalidArgument without TensorOptions::guard.
+  bool guardsIntact() const;
 
-  const std::shared_ptr<runtime::Storage>& storage() const noexcept { return storage_; }  // for the runtime itself
+  // For the runtime itself.
+  const std::shared_ptr<runtime::Storage>& storage() const noexcept { return storage_; }
 
  private:
   std::shared_ptr<runtime::Storage> storage_;
@@ -210,8 +228,9 @@ class Tensor {
   std::int64_t offset_ = 0;
 };
 
-// Options of the operators; shapes and meaning are those of the descriptions in saccade.h. A tensor that is left out is absent.
-// Tensors of fewer than four axes get sizes of 1 in front: [T, D] is one head of one batch entry.
+// Options of the operators; shapes and meaning are those of the descriptions in saccade.h. A tensor that is
+// left out is absent. Tensors of fewer than four axes get sizes of 1 in front: [T, D] is one head of one
+// batch entry.
 
 struct AttentionOptions {
   Causal causal = Causal::None;
@@ -219,8 +238,11 @@ struct AttentionOptions {
   float temperature = 1.0f;
   Tensor mask = {}, bias = {};
   Tensor seqlensQ = {}, seqlensK = {};  // I32 [B], contiguous
-  std::vector<std::int32_t> hostSeqlensQ = {}, hostSeqlensK = {};  // what those hold, if known: checked before recording
-  Tensor lse = {}, probs = {};  // optional outputs: given tensors are written. lse is F32 [B, Hq, Tq, 1], or [B, Hq, Tq]
+  std::vector<std::int32_t> hostSeqlensQ = {},
+                            hostSeqlensK = {};  // what those hold, if known: checked before recording
+  Tensor lse = {},
+         probs =
+             {};  // optional outputs: given tensors are written. lse is F32 [B, Hq, Tq, 1], or [B, Hq, Tq]
   std::string kernel = {};
 
   // Rules that this version refuses.
@@ -260,10 +282,12 @@ struct PatchEmbedOptions {
   std::string kernel = {};
 };
 
-// The description that a stream makes its plan from: for looking at a plan (device.plan(desc)->info()) without running it.
+// The description that a stream makes its plan from: for looking at a plan (device.plan(desc)->info())
+// without running it.
 AttentionDesc describeAttention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
                                 const AttentionOptions& options = {});
-MatmulDesc describeMatmul(const Tensor& a, const Tensor& b, const Tensor& out, const MatmulOptions& options = {});
+MatmulDesc describeMatmul(const Tensor& a, const Tensor& b, const Tensor& out,
+                          const MatmulOptions& options = {});
 
 // A point in a stream's work at which the device writes its clock. A cheap handle.
 class Timestamp {
@@ -276,12 +300,13 @@ class Timestamp {
   std::shared_ptr<Slot> slot_;
 };
 
-// Records operators and runs them. Calls record; submit() starts what was recorded; wait() waits for it. Where an operator
-// reads what an earlier one wrote, or overwrites what it used, a barrier is recorded between the two; independent
-// ones may overlap. Everything that recorded work uses is kept alive until it has finished.
+// Records operators and runs them. Calls record; submit() starts what was recorded; wait() waits for it.
+// Where an operator reads what an earlier one wrote, or overwrites what it used, a barrier is recorded
+// between the two; independent ones may overlap. Everything that recorded work uses is kept alive until it
+// has finished.
 //
-// A call that throws has recorded nothing. One thread at a time. Destroying a stream waits for what it has submitted and
-// drops what it has not.
+// A call that throws has recorded nothing. One thread at a time. Destroying a stream waits for what it has
+// submitted and drops what it has not.
 class Stream {
  public:
   explicit Stream(const Device& device);
@@ -298,10 +323,11 @@ class Stream {
   PlanPtr softmax(const Tensor& x, const Tensor& out, const SoftmaxOptions& options = {});
   PlanPtr activation(const Tensor& x, const Tensor& out, const ActivationOptions& options = {});
   // The patch size is that of the weight [E, C, patch, patch].
-  PlanPtr patchEmbed(const Tensor& image, const Tensor& weight, const Tensor& out, const PatchEmbedOptions& options = {});
+  PlanPtr patchEmbed(const Tensor& image, const Tensor& weight, const Tensor& out,
+                     const PatchEmbedOptions& options = {});
 
-  // Elements of src to those of dst: one dtype, one shape, any strides (src may broadcast). The bytes between the first and last
-  // elements must not overlap where both share memory.
+  // Elements of src to those of dst: one dtype, one shape, any strides (src may broadcast). The bytes between
+  // the first and last elements must not overlap where both share memory.
   void copy(const Tensor& dst, const Tensor& src);
   // Sets every element; float formats round to nearest even. Any strides.
   void fill(const Tensor& dst, float value);
@@ -309,12 +335,15 @@ class Stream {
   // Everything recorded later waits for everything recorded before; only measuring needs it.
   void barrier();
 
-  // The time at which everything recorded before has finished. Throws Error Unsupported: the queue has no clock.
+  // The time at which everything recorded before has finished. Throws Error Unsupported: the queue has no
+  // clock.
   Timestamp timestamp();
-  // Between two timestamps of this stream; waits for their submission. Throws Error InvalidArgument: not yet submitted.
+  // Between two timestamps of this stream; waits for their submission. Throws Error InvalidArgument: not yet
+  // submitted.
   double milliseconds(const Timestamp& begin, const Timestamp& end);
 
-  // Starts what was recorded and returns its number, which grows; without recorded work, the number of the last submission.
+  // Starts what was recorded and returns its number, which grows; without recorded work, the number of the
+  // last submission.
   std::uint64_t submit();
   // Submits what is recorded and waits for all of it, or for one earlier submission only.
   void wait();
@@ -327,13 +356,15 @@ class Stream {
   std::unique_ptr<runtime::StreamState> state_;
 };
 
-// One call, one result: allocate the output, run, wait. For more than one operator a Stream is faster. Thread-safe.
+// One call, one result: allocate the output, run, wait. For more than one operator a Stream is faster.
+// Thread-safe.
 Tensor attention(const Device& device, const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {});
 Tensor matmul(const Device& device, const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
 Tensor layerNorm(const Device& device, const Tensor& x, const LayerNormOptions& options = {});
 Tensor softmax(const Device& device, const Tensor& x, const SoftmaxOptions& options = {});
 Tensor gelu(const Device& device, const Tensor& x, Activation activation = Activation::Gelu);
-Tensor patchEmbed(const Device& device, const Tensor& image, const Tensor& weight, const PatchEmbedOptions& options = {});
+Tensor patchEmbed(const Device& device, const Tensor& image, const Tensor& weight,
+                  const PatchEmbedOptions& options = {});
 
 }  // namespace saccade

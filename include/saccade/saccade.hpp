@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Saccade's C API (saccade.h, which is the manual) as C++20: handles are move-only types, descriptions are structs for
-// designated initialisers, and failures are exceptions of type saccade::Error. Header-only; adds nothing to what
-// saccade.h can do, and every function that may throw says so.
+// Saccade's C API (saccade.h, which is the manual) as C++20: handles are move-only types, descriptions are
+// structs for designated initialisers, and failures are exceptions of type saccade::Error. Header-only; adds
+// nothing to what saccade.h can do, and every function that may throw says so.
 #pragma once
 
 #include <array>
@@ -55,8 +55,8 @@ enum class Activation {
   GeluTanh = SACCADE_ACTIVATION_GELU_TANH,
 };
 
-// What every throwing function of this header throws. what() is a sentence for people: the field, its value, what is
-// allowed and the way out.
+// What every throwing function of this header throws. what() is a sentence for people: the field, its value,
+// what is allowed and the way out.
 class Error : public std::runtime_error {
  public:
   Error(Status status, std::string field, const std::string& text)
@@ -99,7 +99,7 @@ inline const char* toKernel(const std::string& name) { return name.empty() ? nul
 }  // namespace detail
 
 // Structures of the C API that need no other form.
-using BufferRange = SaccadeBuffer;         // address and size in bytes
+using BufferRange = SaccadeBuffer;  // address and size in bytes
 using DeviceFacts = SaccadeDeviceFacts;
 using KernelInfo = SaccadeKernelInfo;
 using PlanInfo = SaccadePlanInfo;
@@ -118,8 +118,8 @@ constexpr std::size_t dtypeSize(Dtype dtype) {
   return 0;
 }
 
-// Sizes and strides in elements; strides of all 0 mean row-major and contiguous. An output whose sizes are all 0 has the
-// sizes that the inputs demand.
+// Sizes and strides in elements; strides of all 0 mean row-major and contiguous. An output whose sizes are
+// all 0 has the sizes that the inputs demand.
 struct TensorDesc {
   Dtype dtype = Dtype::F32;
   std::array<std::int64_t, 4> sizes{};
@@ -149,9 +149,11 @@ inline SaccadeTensorDesc outputToC(const std::optional<TensorDesc>& tensor, Dtyp
 
 }  // namespace detail
 
-// The descriptions below mirror those of saccade.h field by field; shapes and meaning stand there. An optional that is
-// empty means: absent (tensors), the default (values), contiguous with the sizes and dtype that follow from the inputs
-// (`out`). `kernel` empty means the context's choice. toC() returns a struct whose pointers live as long as *this.
+// The descriptions below mirror those of saccade.h field by field; shapes and meaning stand there. An
+// optional that is empty means: absent (tensors), the default (values), contiguous with the sizes and dtype
+// that follow from the inputs
+// (`out`). `kernel` empty means the context's choice. toC() returns a struct whose pointers live as long as
+// *this.
 
 struct AttentionDesc {
   TensorDesc q, k, v;
@@ -301,7 +303,7 @@ struct PatchEmbedDesc {
 struct AttentionBuffers {
   BufferRange q{}, k{}, v{}, out{}, lse{}, probs{}, mask{}, bias{};
   BufferRange seqlensQ{}, seqlensK{};
-  BufferRange scratch{};  // PlanInfo::scratchBytes, aligned to 16
+  BufferRange scratch{};                       // PlanInfo::scratchBytes, aligned to 16
   const std::int32_t* hostSeqlensQ = nullptr;  // optional [B]: what seqlensQ will hold, checked by record
   const std::int32_t* hostSeqlensK = nullptr;
 };
@@ -327,7 +329,8 @@ struct PatchEmbedBuffers {
 };
 
 // Owns a SaccadePlan. Immutable: any number of threads may record one plan into different command buffers.
-// It must outlive the execution of every command buffer that it was recorded into, and its context must outlive it.
+// It must outlive the execution of every command buffer that it was recorded into, and its context must
+// outlive it.
 class Plan {
  public:
   explicit Plan(SaccadePlan handle) noexcept : handle_(handle) {}  // takes ownership
@@ -429,7 +432,8 @@ struct ContextDesc {
   std::string kernel;  // every plan uses this kernel variant or is refused; empty: free choice
 };
 
-// Owns a SaccadeContext. May be used from several threads at once. Outlives its plans; the VkDevice outlives it.
+// Owns a SaccadeContext. May be used from several threads at once. Outlives its plans; the VkDevice outlives
+// it.
 class Context {
  public:
   // Throws Error: InvalidArgument, DeviceRequirements (names the missing feature), OutOfMemory.
@@ -468,7 +472,8 @@ class Context {
     });
   }
 
-  // Each throws Error: InvalidArgument and Unsupported (field() says which field), OutOfMemory, Driver, DeviceLost.
+  // Each throws Error: InvalidArgument and Unsupported (field() says which field), OutOfMemory, Driver,
+  // DeviceLost.
   Plan plan(const AttentionDesc& desc) const { return create(saccadeCreateAttentionPlan, desc); }
   Plan plan(const MatmulDesc& desc) const { return create(saccadeCreateMatmulPlan, desc); }
   Plan plan(const LayerNormDesc& desc) const { return create(saccadeCreateLayerNormPlan, desc); }
@@ -488,8 +493,8 @@ class Context {
   SaccadeContext handle_ = nullptr;
 };
 
-// What Saccade requires and recommends of a physical device, to be asked before vkCreateDevice. Strings have static
-// storage. Throws Error: InvalidArgument, DeviceRequirements (Vulkan older than 1.2).
+// What Saccade requires and recommends of a physical device, to be asked before vkCreateDevice. Strings have
+// static storage. Throws Error: InvalidArgument, DeviceRequirements (Vulkan older than 1.2).
 inline std::vector<Requirement> deviceRequirements(VkInstance instance, VkPhysicalDevice physicalDevice,
                                                    PFN_vkGetInstanceProcAddr getInstanceProcAddr) {
   return detail::enumerate<Requirement>([&](std::uint32_t* count, Requirement* items, SaccadeMessage* m) {

@@ -14,7 +14,8 @@ namespace {
 std::uint64_t roundedUp(std::uint64_t bytes) {
   constexpr std::uint64_t kMultiple = 16;
   if (bytes > std::numeric_limits<std::uint64_t>::max() - kMultiple) {
-    throw Error(Status::OutOfMemory, "", fmt::format("a buffer of {} bytes is larger than any memory", bytes));
+    throw Error(Status::OutOfMemory, "",
+                fmt::format("a buffer of {} bytes is larger than any memory", bytes));
   }
   return std::max((bytes + kMultiple - 1) / kMultiple * kMultiple, kMultiple);
 }
@@ -24,8 +25,8 @@ void checkLimits(const DeviceFacts& facts, std::uint64_t bytes) {
   if (facts.maxBufferSize != 0) limit = std::min(limit, facts.maxBufferSize);
   if (bytes > limit) {
     throw Error(Status::OutOfMemory, "",
-                fmt::format("a buffer of {} bytes was asked for, but {} allows at most {} in one buffer", bytes,
-                            facts.deviceName, limit));
+                fmt::format("a buffer of {} bytes was asked for, but {} allows at most {} in one buffer",
+                            bytes, facts.deviceName, limit));
   }
 }
 
@@ -38,7 +39,8 @@ void MemoryCounter::add(std::uint64_t bytes) {
   }
 }
 
-Buffer::Buffer(DeviceState& device, std::uint64_t bytes, BufferUse use) : device_(device), size_(roundedUp(bytes)) {
+Buffer::Buffer(DeviceState& device, std::uint64_t bytes, BufferUse use)
+    : device_(device), size_(roundedUp(bytes)) {
   checkLimits(device.facts(), size_);
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = size_;
@@ -52,8 +54,8 @@ Buffer::Buffer(DeviceState& device, std::uint64_t bytes, BufferUse use) : device
   }
   constexpr VkDeviceSize kAlignment = 64;
   VmaAllocationInfo placed{};
-  const VkResult result = vmaCreateBufferWithAlignment(device.allocator(), &info, &allocation, kAlignment, &handle_,
-                                                       &allocation_, &placed);
+  const VkResult result = vmaCreateBufferWithAlignment(device.allocator(), &info, &allocation, kAlignment,
+                                                       &handle_, &allocation_, &placed);
   device.check(result, fmt::format("allocate {} bytes of device memory", size_).c_str());
   device.memory().add(size_);
   mapped_ = static_cast<std::byte*>(placed.pMappedData);
@@ -70,7 +72,8 @@ Buffer::~Buffer() {
 }
 
 void Buffer::flush() const {
-  device_.check(vmaFlushAllocation(device_.allocator(), allocation_, 0, VK_WHOLE_SIZE), "flush staging memory");
+  device_.check(vmaFlushAllocation(device_.allocator(), allocation_, 0, VK_WHOLE_SIZE),
+                "flush staging memory");
 }
 
 void Buffer::invalidate() const {

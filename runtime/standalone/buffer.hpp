@@ -58,7 +58,8 @@ class Buffer {
   std::byte* mapped_ = nullptr;
 };
 
-// The memory behind tensors: the elements lie in [begin, begin + bytes) of the buffer, guard margins around them.
+// The memory behind tensors: the elements lie in [begin, begin + bytes) of the buffer, guard margins around
+// them.
 class Storage {
  public:
   Storage(std::shared_ptr<DeviceState> device, std::uint64_t bytes, bool guarded);

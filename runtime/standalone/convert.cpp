@@ -71,8 +71,10 @@ std::vector<float> decode(Dtype dtype, std::span<const std::byte> bytes) {
     case Dtype::F32: return decodeAs<float>(bytes, [](float value) { return value; });
     case Dtype::F16: return decodeAs<std::uint16_t>(bytes, io::halfToFloat);
     case Dtype::BF16: return decodeAs<std::uint16_t>(bytes, io::bfloat16ToFloat);
-    case Dtype::U8: return decodeAs<std::uint8_t>(bytes, [](std::uint8_t value) { return static_cast<float>(value); });
-    case Dtype::I32: return decodeAs<std::int32_t>(bytes, [](std::int32_t value) { return static_cast<float>(value); });
+    case Dtype::U8:
+      return decodeAs<std::uint8_t>(bytes, [](std::uint8_t value) { return static_cast<float>(value); });
+    case Dtype::I32:
+      return decodeAs<std::int32_t>(bytes, [](std::int32_t value) { return static_cast<float>(value); });
     case Dtype::None: break;
   }
   refuse(dtype);

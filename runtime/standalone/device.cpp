@@ -44,14 +44,17 @@ std::vector<DeviceSummary> Device::list() {
 }
 
 Device Device::open(const DeviceOptions& options) {
-  const std::string select = options.select.empty() ? runtime::environmentText("SACCADE_DEVICE") : options.select;
-  const std::string kernel = options.kernel.empty() ? runtime::environmentText("SACCADE_KERNEL") : options.kernel;
+  const std::string select =
+      options.select.empty() ? runtime::environmentText("SACCADE_DEVICE") : options.select;
+  const std::string kernel =
+      options.kernel.empty() ? runtime::environmentText("SACCADE_KERNEL") : options.kernel;
   runtime::Instance instance(options.validation ? *options.validation
                                                 : runtime::environmentSwitch("SACCADE_VALIDATION"));
   std::vector<runtime::ListedDevice> devices = runtime::listDevices(instance);
   runtime::ListedDevice& chosen = devices[chooseDevice(summariesOf(devices), select)];
   std::string note = noteOn(chosen.summary, select);
-  return Device(std::make_shared<runtime::DeviceState>(std::move(instance), std::move(chosen), kernel, std::move(note)));
+  return Device(std::make_shared<runtime::DeviceState>(std::move(instance), std::move(chosen), kernel,
+                                                       std::move(note)));
 }
 
 const DeviceSummary& Device::summary() const noexcept { return state_->summary(); }
@@ -67,7 +70,9 @@ MemoryStatistics Device::memory() const noexcept {
 
 void Device::resetPeakMemory() noexcept { state_->memory().resetPeak(); }
 
-std::uint64_t Device::validationMessageCount() const noexcept { return state_->instance().validationMessageCount(); }
+std::uint64_t Device::validationMessageCount() const noexcept {
+  return state_->instance().validationMessageCount();
+}
 bool Device::validation() const noexcept { return state_->instance().validation(); }
 
 PlanPtr Device::plan(const AttentionDesc& desc) const { return heldPlan(state_, desc); }

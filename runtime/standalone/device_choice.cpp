@@ -21,7 +21,8 @@ std::string lowered(std::string text) {
 std::string listed(std::span<const DeviceSummary> devices) {
   std::string text;
   for (const DeviceSummary& device : devices) {
-    text += fmt::format("\n  {}: {} ({}, {})", device.index, device.name, deviceTypeName(device.type), device.driver);
+    text += fmt::format("\n  {}: {} ({}, {})", device.index, device.name, deviceTypeName(device.type),
+                        device.driver);
     if (!device.supported) text += fmt::format(", lacks {}", fmt::join(device.missing, ", "));
   }
   return text;
@@ -67,16 +68,19 @@ std::size_t chooseNamed(std::span<const DeviceSummary> devices, const std::strin
     if (hit) matches.push_back(i);
   }
   if (matches.empty()) {
-    refuse(fmt::format("no device {} '{}'; give an index or a part of a name of:", index ? "has index" : "matches", select),
+    refuse(fmt::format("no device {} '{}'; give an index or a part of a name of:",
+                       index ? "has index" : "matches", select),
            devices);
   }
   if (matches.size() > 1) {
-    refuse(fmt::format("'{}' matches {} devices; give an index or a longer part of the name of:", select, matches.size()),
+    refuse(fmt::format("'{}' matches {} devices; give an index or a longer part of the name of:", select,
+                       matches.size()),
            devices);
   }
   const DeviceSummary& device = devices[matches.front()];
   if (!device.supported) {
-    refuse(fmt::format("{} lacks {}, which Saccade requires; there are:", device.name, fmt::join(device.missing, ", ")),
+    refuse(fmt::format("{} lacks {}, which Saccade requires; there are:", device.name,
+                       fmt::join(device.missing, ", ")),
            devices);
   }
   return matches.front();
@@ -97,9 +101,10 @@ const char* deviceTypeName(DeviceType type) noexcept {
 
 std::size_t chooseDevice(std::span<const DeviceSummary> devices, const std::string& select) {
   if (devices.empty()) {
-    throw Error(Status::DeviceRequirements, "device",
-                "this machine has no Vulkan device; install a driver (a graphics driver, or mesa-vulkan-drivers for "
-                "the CPU)");
+    throw Error(
+        Status::DeviceRequirements, "device",
+        "this machine has no Vulkan device; install a driver (a graphics driver, or mesa-vulkan-drivers for "
+        "the CPU)");
   }
   return select.empty() ? chooseBest(devices) : chooseNamed(devices, select);
 }

@@ -19,9 +19,11 @@ DeviceType typeOf(VkPhysicalDeviceType type) {
   }
 }
 
-std::vector<std::string> missingOf(const Instance& instance, VkPhysicalDevice physicalDevice, std::uint32_t apiVersion) {
+std::vector<std::string> missingOf(const Instance& instance, VkPhysicalDevice physicalDevice,
+                                   std::uint32_t apiVersion) {
   if (apiVersion < VK_API_VERSION_1_2) return {"Vulkan 1.2"};  // and nothing else of it can be asked
-  std::vector<std::string> missing = missingRequirements(runtimeRequirements(instance.handle(), physicalDevice));
+  std::vector<std::string> missing =
+      missingRequirements(runtimeRequirements(instance.handle(), physicalDevice));
   std::uint32_t timestampValidBits = 0;
   if (findComputeFamily(physicalDevice, timestampValidBits) == VK_QUEUE_FAMILY_IGNORED) {
     missing.emplace_back("compute queue");

@@ -14,7 +14,8 @@ constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
 
 bool hasExtension(VkPhysicalDevice physicalDevice, const char* name) {
   std::uint32_t count = 0;
-  check(vkEnumerateDeviceExtensionProperties(physicalDevice, nullptr, &count, nullptr), "list device extensions");
+  check(vkEnumerateDeviceExtensionProperties(physicalDevice, nullptr, &count, nullptr),
+        "list device extensions");
   std::vector<VkExtensionProperties> extensions(count);
   check(vkEnumerateDeviceExtensionProperties(physicalDevice, nullptr, &count, extensions.data()),
         "list device extensions");
@@ -26,8 +27,8 @@ bool hasExtension(VkPhysicalDevice physicalDevice, const char* name) {
 }  // namespace
 
 DeviceState::DeviceState(Instance instance, ListedDevice chosen, const std::string& kernel, std::string note)
-    : instance_(std::move(instance)), physicalDevice_(chosen.physicalDevice), summary_(std::move(chosen.summary)),
-      note_(std::move(note)) {
+    : instance_(std::move(instance)), physicalDevice_(chosen.physicalDevice),
+      summary_(std::move(chosen.summary)), note_(std::move(note)) {
   createDevice();
   createAllocator();
   createContext(kernel);

@@ -18,8 +18,9 @@ bool environmentSwitch(const char* name) {
   const std::string value = environmentText(name);
   if (value.empty() || value == "0") return false;
   if (value == "1") return true;
-  throw Error(Status::InvalidArgument, name,
-              fmt::format("environment variable {} is '{}', but only 0 (off) and 1 (on) are allowed", name, value));
+  throw Error(
+      Status::InvalidArgument, name,
+      fmt::format("environment variable {} is '{}', but only 0 (off) and 1 (on) are allowed", name, value));
 }
 
 }  // namespace saccade::runtime

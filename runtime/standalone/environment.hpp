@@ -8,8 +8,8 @@ namespace saccade::runtime {
 // An environment variable; an unset one is empty.
 std::string environmentText(const char* name);
 
-// A variable that switches something on or off: unset and "0" are false, "1" is true, anything else throws Error
-// InvalidArgument.
+// A variable that switches something on or off: unset and "0" are false, "1" is true, anything else throws
+// Error InvalidArgument.
 bool environmentSwitch(const char* name);
 
 }  // namespace saccade::runtime

@@ -71,8 +71,8 @@ std::vector<const char*> enableAvailable(std::span<const Requirement> requiremen
     VkBool32* feature = chain.find(structName, item.name);
     if (feature == nullptr) {
       throw Error(Status::Unsupported, item.name,
-                  fmt::format("the core asks for feature {} of {}, which this runtime cannot switch on", item.name,
-                              structName));
+                  fmt::format("the core asks for feature {} of {}, which this runtime cannot switch on",
+                              item.name, structName));
     }
     *feature = VK_TRUE;
   }

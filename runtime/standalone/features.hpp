@@ -31,7 +31,8 @@ class FeatureChain {
   VkPhysicalDeviceVulkan12Features vulkan12_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
 };
 
-// What the core requires and recommends of a device of Vulkan 1.2 or later, and what the runtime itself needs.
+// What the core requires and recommends of a device of Vulkan 1.2 or later, and what the runtime itself
+// needs.
 std::vector<Requirement> runtimeRequirements(VkInstance instance, VkPhysicalDevice physicalDevice);
 
 // Names of the required items that are not available.

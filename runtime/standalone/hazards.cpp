@@ -16,9 +16,9 @@ bool Hazards::conflicts(const Access& access) const {
 bool Hazards::add(std::span<const Access> accesses) {
   // So many independent operators in a row are rare; the bound keeps the search short.
   constexpr std::size_t kMost = 256;
-  const bool barrier = accesses_.size() >= kMost || std::any_of(accesses.begin(), accesses.end(), [this](const Access& access) {
-                         return conflicts(access);
-                       });
+  const bool barrier =
+      accesses_.size() >= kMost || std::any_of(accesses.begin(), accesses.end(),
+                                               [this](const Access& access) { return conflicts(access); });
   if (barrier) clear();
   accesses_.insert(accesses_.end(), accesses.begin(), accesses.end());
   return barrier;

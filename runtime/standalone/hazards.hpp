@@ -20,7 +20,8 @@ struct Access {
 // What recorded work has touched since the last barrier.
 class Hazards {
  public:
-  // Notes what comes next. True if a barrier must be recorded before it; everything noted earlier is forgotten then.
+  // Notes what comes next. True if a barrier must be recorded before it; everything noted earlier is
+  // forgotten then.
   bool add(std::span<const Access> accesses);
   void clear() { accesses_.clear(); }
 

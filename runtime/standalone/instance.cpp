@@ -47,7 +47,8 @@ bool extensionPresent(const char* name) {
   std::uint32_t count = 0;
   check(vkEnumerateInstanceExtensionProperties(nullptr, &count, nullptr), "list the instance extensions");
   std::vector<VkExtensionProperties> extensions(count);
-  check(vkEnumerateInstanceExtensionProperties(nullptr, &count, extensions.data()), "list the instance extensions");
+  check(vkEnumerateInstanceExtensionProperties(nullptr, &count, extensions.data()),
+        "list the instance extensions");
   return std::any_of(extensions.begin(), extensions.end(), [&](const VkExtensionProperties& extension) {
     return std::strcmp(extension.extensionName, name) == 0;
   });
@@ -69,15 +70,17 @@ Instance::Instance(bool validation)
   }
 
   VkDebugUtilsMessengerCreateInfoEXT messenger = messengerInfo(messageCount_.get());
-  const VkValidationFeatureEnableEXT synchronisation = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+  const VkValidationFeatureEnableEXT synchronisation =
+      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
   VkValidationFeaturesEXT features{VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT};
   features.enabledValidationFeatureCount = 1;
   features.pEnabledValidationFeatures = &synchronisation;
   if (validation) {
     if (!layerPresent(kValidationLayer)) {
-      throw Error(Status::DeviceRequirements, "validation",
-                  "validation was asked for, but the layer VK_LAYER_KHRONOS_validation is not installed; install it "
-                  "(Debian and Ubuntu: vulkan-validationlayers) or leave validation off");
+      throw Error(
+          Status::DeviceRequirements, "validation",
+          "validation was asked for, but the layer VK_LAYER_KHRONOS_validation is not installed; install it "
+          "(Debian and Ubuntu: vulkan-validationlayers) or leave validation off");
     }
     layers.push_back(kValidationLayer);
     extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
@@ -97,9 +100,10 @@ Instance::Instance(bool validation)
   VkInstance created = VK_NULL_HANDLE;
   const VkResult result = vkCreateInstance(&info, nullptr, &created);
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
-    throw Error(Status::DeviceRequirements, "",
-                "no Vulkan driver was found on this machine; install one (a graphics driver, or mesa-vulkan-drivers "
-                "for the CPU)");
+    throw Error(
+        Status::DeviceRequirements, "",
+        "no Vulkan driver was found on this machine; install one (a graphics driver, or mesa-vulkan-drivers "
+        "for the CPU)");
   }
   check(result, "create a Vulkan instance");
   loadInstanceFunctions(created);

@@ -75,7 +75,8 @@ std::string shapeText(const Shape& shape) { return fmt::format("[{}]", fmt::join
 
 Side sideOf(const Tensor& tensor) {
   const std::uint64_t elementBytes = dtypeSize(tensor.dtype());
-  return {tensor.storage()->begin() + static_cast<std::uint64_t>(tensor.offset()) * elementBytes, tensor.strides()};
+  return {tensor.storage()->begin() + static_cast<std::uint64_t>(tensor.offset()) * elementBytes,
+          tensor.strides()};
 }
 
 Access accessOf(const Tensor& tensor, bool write) {
@@ -88,7 +89,8 @@ Access accessOf(const Tensor& tensor, bool write) {
   return {tensor.storage()->buffer().handle(), begin, end, write};
 }
 
-std::vector<VkBufferCopy> copyRegions(const Shape& shape, std::size_t elementBytes, const Side& dst, const Side& src) {
+std::vector<VkBufferCopy> copyRegions(const Shape& shape, std::size_t elementBytes, const Side& dst,
+                                      const Side& src) {
   struct Axis {
     std::int64_t size, dstStride, srcStride;
   };
@@ -98,7 +100,8 @@ std::vector<VkBufferCopy> copyRegions(const Shape& shape, std::size_t elementByt
     if (shape[axis] == 0) return {};
     if (shape[axis] == 1) continue;
     Axis& inner = axes.back();
-    if (dst.strides[axis] == inner.size * inner.dstStride && src.strides[axis] == inner.size * inner.srcStride) {
+    if (dst.strides[axis] == inner.size * inner.dstStride &&
+        src.strides[axis] == inner.size * inner.srcStride) {
       inner.size *= shape[axis];
     } else {
       axes.push_back({shape[axis], dst.strides[axis], src.strides[axis]});

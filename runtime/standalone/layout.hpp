@@ -17,10 +17,12 @@ using Strides = std::vector<std::int64_t>;
 Strides contiguousStrides(const Shape& shape);
 bool isContiguous(const Shape& shape, const Strides& strides);
 
-// The number of elements of a shape. Throws Error InvalidArgument: a negative size, or more than 2^63 - 1 of them.
+// The number of elements of a shape. Throws Error InvalidArgument: a negative size, or more than 2^63 - 1 of
+// them.
 std::int64_t checkedElementCount(const Shape& shape);
 
-// True if no two indices may name one element. Interleavings that only a search could prove disjoint count as overlapping.
+// True if no two indices may name one element. Interleavings that only a search could prove disjoint count as
+// overlapping.
 bool elementsAreDistinct(const Shape& shape, const Strides& strides);
 
 // Offset of the last element from the first, in elements; 0 for no elements.
@@ -38,7 +40,8 @@ struct Side {
 };
 
 // The longest runs of bytes that lie side by side on both sides, in row-major order.
-std::vector<VkBufferCopy> copyRegions(const Shape& shape, std::size_t elementBytes, const Side& dst, const Side& src);
+std::vector<VkBufferCopy> copyRegions(const Shape& shape, std::size_t elementBytes, const Side& dst,
+                                      const Side& src);
 
 Side sideOf(const Tensor& tensor);
 

@@ -12,7 +12,8 @@ namespace {
 void requireAxes(const char* name, const Tensor& tensor, std::size_t least) {
   if (!tensor || tensor.rank() < least) {
     throw Error(Status::InvalidArgument, name,
-                fmt::format("{} has shape {}, but needs at least {} axes", name, runtime::shapeText(tensor.shape()), least));
+                fmt::format("{} has shape {}, but needs at least {} axes", name,
+                            runtime::shapeText(tensor.shape()), least));
   }
 }
 
@@ -64,15 +65,17 @@ Tensor gelu(const Device& device, const Tensor& x, Activation activation) {
   });
 }
 
-Tensor patchEmbed(const Device& device, const Tensor& image, const Tensor& weight, const PatchEmbedOptions& options) {
+Tensor patchEmbed(const Device& device, const Tensor& image, const Tensor& weight,
+                  const PatchEmbedOptions& options) {
   requireAxes("image", image, 4);
   requireAxes("weight", weight, 4);
   const std::int64_t patch = weight.size(-1);
-  if (patch == 0) throw Error(Status::InvalidArgument, "weight", "weight has a patch size of 0, but it must be at least 1");
+  if (patch == 0) {
+    throw Error(Status::InvalidArgument, "weight", "weight has a patch size of 0, but it must be at least 1");
+  }
   const Shape shape = {image.size(0), 1, (image.size(2) / patch) * (image.size(3) / patch), weight.size(0)};
-  return run(device, Tensor::empty(device, image.dtype(), shape), [&](Stream& stream, const Tensor& out) {
-    stream.patchEmbed(image, weight, out, options);
-  });
+  return run(device, Tensor::empty(device, image.dtype(), shape),
+             [&](Stream& stream, const Tensor& out) { stream.patchEmbed(image, weight, out, options); });
 }
 
 }  // namespace saccade

@@ -33,7 +33,8 @@ void checkLengths(const Tensor& lengths, const char* name, const std::vector<std
   if (!lengths) {
     if (known.empty()) return;
     throw Error(Status::InvalidArgument, name,
-                fmt::format("{} is absent, but the host's copy of it has {} entries; give both or neither", name, known.size()));
+                fmt::format("{} is absent, but the host's copy of it has {} entries; give both or neither",
+                            name, known.size()));
   }
   const std::int64_t batch = desc.q.sizes[0];
   if (lengths.dtype() != Dtype::I32 || lengths.shape() != Shape{batch} || !lengths.isContiguous()) {
@@ -42,8 +43,9 @@ void checkLengths(const Tensor& lengths, const char* name, const std::vector<std
                             shapeText(lengths.shape()), batch));
   }
   if (!known.empty() && static_cast<std::int64_t>(known.size()) != batch) {
-    throw Error(Status::InvalidArgument, name,
-                fmt::format("the host's copy of {} has {} entries, but the batch has {}", name, known.size(), batch));
+    throw Error(
+        Status::InvalidArgument, name,
+        fmt::format("the host's copy of {} has {} entries, but the batch has {}", name, known.size(), batch));
   }
 }
 
@@ -54,14 +56,17 @@ class Arguments {
       : stream_(stream), device_(device) {}
 
   BufferRange required(const char* name, const Tensor& tensor, bool write = false) {
-    if (!tensor) throw Error(Status::InvalidArgument, name, fmt::format("{} is absent, but must be given", name));
+    if (!tensor) {
+      throw Error(Status::InvalidArgument, name, fmt::format("{} is absent, but must be given", name));
+    }
     return optional(name, tensor, write);
   }
 
   BufferRange optional(const char* name, const Tensor& tensor, bool write = false) {
     if (!tensor) return {};
     if (tensor.storage()->device() != device_) {
-      throw Error(Status::InvalidArgument, name, fmt::format("{} is on another device than the stream", name));
+      throw Error(Status::InvalidArgument, name,
+                  fmt::format("{} is on another device than the stream", name));
     }
     accesses_[count_++] = runtime::accessOf(tensor, write);
     kept_.push_back(tensor.storage());
@@ -203,7 +208,8 @@ PlanPtr Stream::softmax(const Tensor& x, const Tensor& out, const SoftmaxOptions
 
 PlanPtr Stream::activation(const Tensor& x, const Tensor& out, const ActivationOptions& options) {
   Arguments arguments(*state_, device_);
-  const ActivationBuffers buffers{.x = arguments.required("x", x), .out = arguments.required("out", out, true)};
+  const ActivationBuffers buffers{.x = arguments.required("x", x),
+                                  .out = arguments.required("out", out, true)};
   const ActivationDesc desc{
       .x = x.desc(), .out = out.desc(), .activation = options.activation, .kernel = options.kernel};
   return arguments.record(device().plan(desc), buffers);
@@ -221,7 +227,8 @@ PlanPtr Stream::patchEmbed(const Tensor& image, const Tensor& weight, const Tens
   };
   if (weight.rank() != 4 || weight.size(2) != weight.size(3)) {
     throw Error(Status::InvalidArgument, "weight",
-                fmt::format("weight has shape {}, but must be [embedding, channels, patch, patch]", shapeText(weight.shape())));
+                fmt::format("weight has shape {}, but must be [embedding, channels, patch, patch]",
+                            shapeText(weight.shape())));
   }
   const PatchEmbedDesc desc{
       .image = image.desc(),

@@ -41,10 +41,10 @@ class KeyWriter {
 }  // namespace
 
 std::string PlanCache::keyOf(const AttentionDesc& d) {
-  return KeyWriter('A')(d.q, d.k, d.v, d.out, d.lse, d.probs, d.mask, d.bias, d.seqlensQ, d.seqlensK, d.causal,
-                        d.softmaxScale, d.temperature, d.windowLeft, d.windowRight, d.softcap, d.alibiSlopes, d.sink,
-                        d.cuSeqlens, d.pageSize, d.dropout, d.dropoutSeed, d.dropoutOffset, d.normalizer,
-                        d.sigmoidBias, d.kernel);
+  return KeyWriter('A')(d.q, d.k, d.v, d.out, d.lse, d.probs, d.mask, d.bias, d.seqlensQ, d.seqlensK,
+                        d.causal, d.softmaxScale, d.temperature, d.windowLeft, d.windowRight, d.softcap,
+                        d.alibiSlopes, d.sink, d.cuSeqlens, d.pageSize, d.dropout, d.dropoutSeed,
+                        d.dropoutOffset, d.normalizer, d.sigmoidBias, d.kernel);
 }
 
 std::string PlanCache::keyOf(const MatmulDesc& d) {
@@ -57,7 +57,9 @@ std::string PlanCache::keyOf(const LayerNormDesc& d) {
 
 std::string PlanCache::keyOf(const SoftmaxDesc& d) { return KeyWriter('S')(d.x, d.out, d.kernel); }
 
-std::string PlanCache::keyOf(const ActivationDesc& d) { return KeyWriter('C')(d.x, d.out, d.activation, d.kernel); }
+std::string PlanCache::keyOf(const ActivationDesc& d) {
+  return KeyWriter('C')(d.x, d.out, d.activation, d.kernel);
+}
 
 std::string PlanCache::keyOf(const PatchEmbedDesc& d) {
   return KeyWriter('P')(d.image, d.weight, d.bias, d.residual, d.out, d.patchSize, d.kernel);

@@ -49,9 +49,10 @@ Status statusOf(VkResult result) {
 void loadVulkan() {
   static const VkResult result = volkInitialize();
   if (result != VK_SUCCESS) {
-    throw Error(Status::DeviceRequirements, "",
-                "no Vulkan loader was found on this machine; install it (Debian and Ubuntu: libvulkan1) and a driver "
-                "(a graphics driver, or mesa-vulkan-drivers for the CPU)");
+    throw Error(
+        Status::DeviceRequirements, "",
+        "no Vulkan loader was found on this machine; install it (Debian and Ubuntu: libvulkan1) and a driver "
+        "(a graphics driver, or mesa-vulkan-drivers for the CPU)");
   }
 }
 
@@ -63,10 +64,11 @@ void loadInstanceFunctions(VkInstance instance) {
 void check(VkResult result, const char* action) {
   if (result >= VK_SUCCESS) return;
   if (result == VK_ERROR_DEVICE_LOST) {
-    throw Error(Status::DeviceLost, "",
-                fmt::format("the device was lost (could not {}); this device and everything made from it are of no "
-                            "further use: open it again",
-                            action));
+    throw Error(
+        Status::DeviceLost, "",
+        fmt::format("the device was lost (could not {}); this device and everything made from it are of no "
+                    "further use: open it again",
+                    action));
   }
   throw Error(statusOf(result), "", fmt::format("could not {}: {}", action, resultName(result)));
 }

@@ -11,8 +11,8 @@ namespace saccade::runtime {
 
 class StreamState;
 
-// Moves bytes between the host and device buffers of any size through a small mapped buffer of two halves: while the
-// device copies one half, the host fills the other. Synchronous; used under the lock of its stream.
+// Moves bytes between the host and device buffers of any size through a small mapped buffer of two halves:
+// while the device copies one half, the host fills the other. Synchronous; used under the lock of its stream.
 class Staging {
  public:
   Staging(DeviceState& device, StreamState& stream);  // both outlive it

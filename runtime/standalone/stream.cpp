@@ -16,8 +16,11 @@ namespace {
 using runtime::Access;
 using runtime::shapeText;
 
-void requireOnDevice(const Tensor& tensor, const char* name, const std::shared_ptr<runtime::DeviceState>& device) {
-  if (!tensor) throw Error(Status::InvalidArgument, name, fmt::format("{} is absent, but must be given", name));
+void requireOnDevice(const Tensor& tensor, const char* name,
+                     const std::shared_ptr<runtime::DeviceState>& device) {
+  if (!tensor) {
+    throw Error(Status::InvalidArgument, name, fmt::format("{} is absent, but must be given", name));
+  }
   if (tensor.storage()->device() != device) {
     throw Error(Status::InvalidArgument, name, fmt::format("{} is on another device than the stream", name));
   }
@@ -30,7 +33,8 @@ void requireWritable(const Tensor& tensor) {
                           shapeText(tensor.shape()), shapeText(tensor.strides())));
 }
 
-// Fills a view whose runs vkCmdFillBuffer, which works on words, cannot address: from runs of the pattern in scratch.
+// Fills a view whose runs vkCmdFillBuffer, which works on words, cannot address: from runs of the pattern in
+// scratch.
 void fillRuns(runtime::StreamState& stream, const Tensor& dst, std::uint32_t word) {
   const runtime::Side side = runtime::sideOf(dst);
   std::vector<VkBufferCopy> runs = runtime::copyRegions(dst.shape(), dtypeSize(dst.dtype()), side, side);
@@ -78,10 +82,11 @@ void Stream::copy(const Tensor& dst, const Tensor& src) {
   const Access accesses[] = {runtime::accessOf(dst, true), runtime::accessOf(src, false)};
   if (accesses[0].buffer == accesses[1].buffer && accesses[0].begin < accesses[1].end &&
       accesses[1].begin < accesses[0].end) {
-    throw Error(Status::InvalidArgument, "dst", "dst and src share bytes of one memory; copy through another tensor");
+    throw Error(Status::InvalidArgument, "dst",
+                "dst and src share bytes of one memory; copy through another tensor");
   }
-  const std::vector<VkBufferCopy> regions = runtime::copyRegions(
-      dst.shape(), dtypeSize(dst.dtype()), runtime::sideOf(dst), runtime::sideOf(src));
+  const std::vector<VkBufferCopy> regions =
+      runtime::copyRegions(dst.shape(), dtypeSize(dst.dtype()), runtime::sideOf(dst), runtime::sideOf(src));
   state_->keep(dst.storage());
   state_->keep(src.storage());
   state_->copyBytes(dst.storage()->buffer(), src.storage()->buffer(), regions, accesses);
@@ -103,7 +108,9 @@ void Stream::fill(const Tensor& dst, float value) {
 
 void Stream::barrier() { state_->barrier(); }
 Timestamp Stream::timestamp() { return state_->timestamp(); }
-double Stream::milliseconds(const Timestamp& begin, const Timestamp& end) { return state_->milliseconds(begin, end); }
+double Stream::milliseconds(const Timestamp& begin, const Timestamp& end) {
+  return state_->milliseconds(begin, end);
+}
 std::uint64_t Stream::submit() { return state_->submit(); }
 void Stream::wait() { state_->wait(state_->submit()); }
 void Stream::wait(std::uint64_t submission) { state_->wait(submission); }

@@ -13,7 +13,8 @@ namespace saccade::runtime {
 namespace {
 
 constexpr std::uint32_t kQueriesPerPool = 64;
-constexpr VkPipelineStageFlags kWorkStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkPipelineStageFlags kWorkStages =
+    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkAccessFlags kWorkWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr VkAccessFlags kWorkAccess = kWorkWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
 
@@ -23,7 +24,8 @@ StreamState::StreamState(DeviceState& device) : device_(device) {
   VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
   VkSemaphoreCreateInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type};
-  device_.check(device_.vk().vkCreateSemaphore(device_.handle(), &info, nullptr, &semaphore_), "create a semaphore");
+  device_.check(device_.vk().vkCreateSemaphore(device_.handle(), &info, nullptr, &semaphore_),
+                "create a semaphore");
 }
 
 StreamState::~StreamState() {
@@ -48,7 +50,8 @@ std::unique_ptr<StreamState::Recording> StreamState::createRecording() {
   VkCommandBufferAllocateInfo buffer{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
   buffer.commandPool = recording->pool;
   buffer.commandBufferCount = 1;
-  const VkResult result = device_.vk().vkAllocateCommandBuffers(device_.handle(), &buffer, &recording->commands);
+  const VkResult result =
+      device_.vk().vkAllocateCommandBuffers(device_.handle(), &buffer, &recording->commands);
   if (result != VK_SUCCESS) destroyRecording(*recording);
   device_.check(result, "allocate a command buffer");
   return recording;
@@ -82,7 +85,8 @@ StreamState::Recording& StreamState::recording() {
   return *current_;
 }
 
-void StreamState::recordBarrier(VkCommandBuffer commands, VkPipelineStageFlags dstStages, VkAccessFlags dstAccess) {
+void StreamState::recordBarrier(VkCommandBuffer commands, VkPipelineStageFlags dstStages,
+                                VkAccessFlags dstAccess) {
   VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
   barrier.srcAccessMask = kWorkWrites;
   barrier.dstAccessMask = dstAccess;
@@ -106,7 +110,8 @@ std::shared_ptr<const Buffer> StreamState::scratch(std::uint64_t bytes) {
   return scratch_;
 }
 
-void StreamState::fillWords(const Buffer& buffer, std::uint64_t begin, std::uint64_t bytes, std::uint32_t word) {
+void StreamState::fillWords(const Buffer& buffer, std::uint64_t begin, std::uint64_t bytes,
+                            std::uint32_t word) {
   const Access access{buffer.handle(), begin, begin + bytes, true};
   device_.vk().vkCmdFillBuffer(record({&access, 1}), buffer.handle(), begin, bytes, word);
 }
@@ -117,8 +122,8 @@ void StreamState::copyBytes(const Buffer& dst, const Buffer& src, std::span<cons
   constexpr std::size_t kMostRegions = 1 << 16;
   for (std::size_t begin = 0; begin < regions.size(); begin += kMostRegions) {
     const auto part = regions.subspan(begin, std::min(kMostRegions, regions.size() - begin));
-    device_.vk().vkCmdCopyBuffer(commands, src.handle(), dst.handle(), static_cast<std::uint32_t>(part.size()),
-                                 part.data());
+    device_.vk().vkCmdCopyBuffer(commands, src.handle(), dst.handle(),
+                                 static_cast<std::uint32_t>(part.size()), part.data());
   }
 }
 
@@ -152,8 +157,9 @@ std::uint64_t StreamState::submit() {
 
 void StreamState::wait(std::uint64_t submission) {
   if (submission > lastSubmission_) {
-    throw Error(Status::InvalidArgument, "submission",
-                fmt::format("submission is {}, but this stream's last one is {}", submission, lastSubmission_));
+    throw Error(
+        Status::InvalidArgument, "submission",
+        fmt::format("submission is {}, but this stream's last one is {}", submission, lastSubmission_));
   }
   if (submission == 0) return;
   device_.checkUsable();
@@ -161,8 +167,9 @@ void StreamState::wait(std::uint64_t submission) {
   info.semaphoreCount = 1;
   info.pSemaphores = &semaphore_;
   info.pValues = &submission;
-  device_.check(device_.vk().vkWaitSemaphores(device_.handle(), &info, std::numeric_limits<std::uint64_t>::max()),
-                "wait for the device");
+  device_.check(
+      device_.vk().vkWaitSemaphores(device_.handle(), &info, std::numeric_limits<std::uint64_t>::max()),
+      "wait for the device");
   recycleFinished();
 }
 
@@ -174,14 +181,16 @@ void StreamState::discard() noexcept {
 void StreamState::recycleFinished() {
   if (executing_.empty()) return;
   std::uint64_t finished = 0;
-  device_.check(device_.vk().vkGetSemaphoreCounterValue(device_.handle(), semaphore_, &finished), "ask for progress");
+  device_.check(device_.vk().vkGetSemaphoreCounterValue(device_.handle(), semaphore_, &finished),
+                "ask for progress");
   while (!executing_.empty() && executing_.front()->submission <= finished) {
     std::unique_ptr<Recording> recording = std::move(executing_.front());
     executing_.pop_front();
     readTimestamps(*recording);
     recording->kept.clear();
     recording->queryCount = 0;
-    device_.check(device_.vk().vkResetCommandPool(device_.handle(), recording->pool, 0), "reset a command pool");
+    device_.check(device_.vk().vkResetCommandPool(device_.handle(), recording->pool, 0),
+                  "reset a command pool");
     idle_.push_back(std::move(recording));
   }
 }
@@ -199,7 +208,8 @@ Timestamp StreamState::timestamp() {
     info.queryType = VK_QUERY_TYPE_TIMESTAMP;
     info.queryCount = kQueriesPerPool;
     VkQueryPool pool = VK_NULL_HANDLE;
-    device_.check(device_.vk().vkCreateQueryPool(device_.handle(), &info, nullptr, &pool), "create a query pool");
+    device_.check(device_.vk().vkCreateQueryPool(device_.handle(), &info, nullptr, &pool),
+                  "create a query pool");
     target.queries.push_back(pool);
   }
   const VkQueryPool pool = target.queries[poolIndex];
@@ -229,7 +239,8 @@ std::uint64_t StreamState::ticksOf(const Timestamp& timestamp) {
     throw Error(Status::InvalidArgument, "timestamp", "the timestamp is empty or belongs to another stream");
   }
   if (timestamp.slot_->submission == 0) {
-    throw Error(Status::InvalidArgument, "timestamp", "the timestamp has not been submitted; call submit() first");
+    throw Error(Status::InvalidArgument, "timestamp",
+                "the timestamp has not been submitted; call submit() first");
   }
   if (!timestamp.slot_->ticks) wait(timestamp.slot_->submission);
   if (!timestamp.slot_->ticks) {
@@ -244,7 +255,8 @@ double StreamState::milliseconds(const Timestamp& begin, const Timestamp& end) {
   const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
   const std::uint64_t from = ticksOf(begin);
   const std::uint64_t to = ticksOf(end);
-  return static_cast<double>((to - from) & mask) * static_cast<double>(device_.facts().timestampPeriod) * 1e-6;
+  return static_cast<double>((to - from) & mask) * static_cast<double>(device_.facts().timestampPeriod) *
+         1e-6;
 }
 
 }  // namespace saccade::runtime

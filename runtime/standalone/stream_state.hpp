@@ -28,7 +28,8 @@ namespace saccade::runtime {
 
 class DeviceState;
 
-// The command buffers of a stream: one that records, those that execute, and those that wait to be used again.
+// The command buffers of a stream: one that records, those that execute, and those that wait to be used
+// again.
 class StreamState {
  public:
   explicit StreamState(DeviceState& device);  // which must outlive it
@@ -42,7 +43,8 @@ class StreamState {
   VkCommandBuffer record(std::span<const Access> accesses);
   // Until what is being recorded has finished.
   void keep(std::shared_ptr<const void> object);
-  // Device memory of at least `bytes` for one operator; the caller names it in its accesses. NULL for 0 bytes.
+  // Device memory of at least `bytes` for one operator; the caller names it in its accesses. NULL for 0
+  // bytes.
   std::shared_ptr<const Buffer> scratch(std::uint64_t bytes);
 
   // vkCmdFillBuffer and vkCmdCopyBuffer, with their hazards.

@@ -17,12 +17,14 @@ std::uint64_t bytesOf(Dtype dtype, const Shape& shape) {
   const std::size_t elementBytes = dtypeSize(dtype);
   if (elementBytes == 0) {
     throw Error(Status::InvalidArgument, "dtype",
-                fmt::format("dtype is {}, but a tensor has one of F32, F16, BF16, U8 and I32", static_cast<int>(dtype)));
+                fmt::format("dtype is {}, but a tensor has one of F32, F16, BF16, U8 and I32",
+                            static_cast<int>(dtype)));
   }
   const auto count = static_cast<std::uint64_t>(runtime::checkedElementCount(shape));
   if (count > std::numeric_limits<std::uint64_t>::max() / 2 / elementBytes) {
-    throw Error(Status::OutOfMemory, "shape",
-                fmt::format("shape is {}, which needs more bytes than any memory has", runtime::shapeText(shape)));
+    throw Error(
+        Status::OutOfMemory, "shape",
+        fmt::format("shape is {}, which needs more bytes than any memory has", runtime::shapeText(shape)));
   }
   return count * elementBytes;
 }
@@ -51,7 +53,8 @@ Tensor Tensor::zeros(const Device& device, Dtype dtype, const Shape& shape, cons
   return full(device, dtype, shape, 0.0f, options);
 }
 
-Tensor Tensor::full(const Device& device, Dtype dtype, const Shape& shape, float value, const TensorOptions& options) {
+Tensor Tensor::full(const Device& device, Dtype dtype, const Shape& shape, float value,
+                    const TensorOptions& options) {
   Tensor tensor = empty(device, dtype, shape, options);
   Stream stream(device);
   stream.fill(tensor, value);
@@ -71,8 +74,8 @@ Tensor Tensor::fromInts(const Device& device, const Shape& shape, std::span<cons
   return fromBytes(device, Dtype::I32, shape, std::as_bytes(values), options);
 }
 
-Tensor Tensor::fromBytes(const Device& device, Dtype dtype, const Shape& shape, std::span<const std::byte> bytes,
-                         const TensorOptions& options) {
+Tensor Tensor::fromBytes(const Device& device, Dtype dtype, const Shape& shape,
+                         std::span<const std::byte> bytes, const TensorOptions& options) {
   Tensor tensor = empty(device, dtype, shape, options);
   tensor.uploadBytes(bytes);
   return tensor;
@@ -87,7 +90,9 @@ std::int64_t Tensor::elementCount() const noexcept {
 bool Tensor::isContiguous() const noexcept { return runtime::isContiguous(shape_, strides_); }
 
 Device Tensor::device() const {
-  if (!storage_) throw Error(Status::InvalidArgument, "tensor", "the tensor is absent, so it is on no device");
+  if (!storage_) {
+    throw Error(Status::InvalidArgument, "tensor", "the tensor is absent, so it is on no device");
+  }
   return Device(storage_->device());
 }
 
@@ -101,7 +106,7 @@ TensorDesc Tensor::desc() const {
   }
   const std::size_t first = 4 - rank();
   bool allZero = true;
-  std::int64_t inner = 1;  // the stride that continues the axes inside; for axes of size 1, whose own means nothing
+  std::int64_t inner = 1;  // the stride that continues the axes inside, for axes of size 1
   for (std::size_t axis = 4; axis-- > 0;) {
     const bool real = axis >= first && shape_[axis - first] != 1;
     desc.sizes[axis] = real ? shape_[axis - first] : 1;
@@ -110,10 +115,11 @@ TensorDesc Tensor::desc() const {
     if (desc.sizes[axis] > 1 && desc.strides[axis] > 0) inner = desc.sizes[axis] * desc.strides[axis];
   }
   if (allZero) {
-    throw Error(Status::InvalidArgument, "strides",
-                fmt::format("a tensor of shape {} repeats one element along every axis, which strides of 0 cannot "
-                            "express; give it one contiguous axis",
-                            runtime::shapeText(shape_)));
+    throw Error(
+        Status::InvalidArgument, "strides",
+        fmt::format("a tensor of shape {} repeats one element along every axis, which strides of 0 cannot "
+                    "express; give it one contiguous axis",
+                    runtime::shapeText(shape_)));
   }
   return desc;
 }

@@ -15,7 +15,9 @@ namespace saccade {
 namespace {
 
 void requirePresent(const Tensor& tensor) {
-  if (!tensor) throw Error(Status::InvalidArgument, "tensor", "the tensor is absent: it has no elements to copy");
+  if (!tensor) {
+    throw Error(Status::InvalidArgument, "tensor", "the tensor is absent: it has no elements to copy");
+  }
 }
 
 void requireCount(const Tensor& tensor, std::size_t given, std::size_t needed, const char* unit) {
@@ -92,11 +94,13 @@ std::vector<std::int32_t> Tensor::downloadInts() const {
 
 bool Tensor::guardsIntact() const {
   if (!guarded()) {
-    throw Error(Status::InvalidArgument, "guard", "the tensor has no guard margins; create it with {.guard = true}");
+    throw Error(Status::InvalidArgument, "guard",
+                "the tensor has no guard margins; create it with {.guard = true}");
   }
   const std::vector<std::byte> memory = readRange(*this, 0, storage_->buffer().size());
   const std::span<const std::byte> all(memory);
-  return allPoison(all.first(storage_->begin())) && allPoison(all.subspan(storage_->begin() + storage_->bytes()));
+  return allPoison(all.first(storage_->begin())) &&
+         allPoison(all.subspan(storage_->begin() + storage_->bytes()));
 }
 
 }  // namespace saccade

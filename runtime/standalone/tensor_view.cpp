@@ -24,7 +24,8 @@ void requirePresent(const Tensor& tensor) {
 std::size_t resolveAxis(int axis, std::size_t rank) {
   const int count = static_cast<int>(rank);
   if (axis < -count || axis >= count) {
-    refuse("axis", fmt::format("axis is {}, but a tensor of {} axes has axes from {} to {}", axis, rank, -count, count - 1));
+    refuse("axis", fmt::format("axis is {}, but a tensor of {} axes has axes from {} to {}", axis, rank,
+                               -count, count - 1));
   }
   return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
 }
@@ -79,8 +80,8 @@ Tensor Tensor::slice(int axis, std::int64_t begin, std::int64_t end) const {
   requirePresent(*this);
   const std::size_t at = resolveAxis(axis, rank());
   if (begin < 0 || end < begin || end > shape_[at]) {
-    refuse("range", fmt::format("the range is [{}, {}), but axis {} of {} allows 0 <= begin <= end <= {}", begin, end,
-                                axis, shapeText(shape_), shape_[at]));
+    refuse("range", fmt::format("the range is [{}, {}), but axis {} of {} allows 0 <= begin <= end <= {}",
+                                begin, end, axis, shapeText(shape_), shape_[at]));
   }
   Tensor view = *this;
   view.shape_[at] = end - begin;
@@ -93,8 +94,8 @@ Tensor Tensor::select(int axis, std::int64_t index) const {
   requirePresent(*this);
   const std::size_t at = resolveAxis(axis, rank());
   if (index < 0 || index >= shape_[at]) {
-    refuse("index", fmt::format("index is {}, but axis {} of {} allows 0 to {}", index, axis, shapeText(shape_),
-                                shape_[at] - 1));
+    refuse("index", fmt::format("index is {}, but axis {} of {} allows 0 to {}", index, axis,
+                                shapeText(shape_), shape_[at] - 1));
   }
   Tensor view = *this;
   view.offset_ += index * strides_[at];
@@ -122,7 +123,9 @@ Tensor Tensor::permute(const std::vector<int>& axes) const {
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t from = resolveAxis(axes[i], rank());
-    if (used[from]) refuse("axes", fmt::format("axis {} is named twice, but each must be named once", axes[i]));
+    if (used[from]) {
+      refuse("axes", fmt::format("axis {} is named twice, but each must be named once", axes[i]));
+    }
     used[from] = true;
     view.shape_[i] = shape_[from];
     view.strides_[i] = strides_[from];
@@ -153,7 +156,8 @@ Tensor Tensor::expand(const Shape& shape) const {
   for (std::size_t axis = added; axis < shape.size(); ++axis) {
     const std::int64_t own = shape_[axis - added];
     if (own != 1 && own != shape[axis]) {
-      refuse("shape", fmt::format("shape is {}, but only sizes of 1 in {} can grow", shapeText(shape), shapeText(shape_)));
+      refuse("shape", fmt::format("shape is {}, but only sizes of 1 in {} can grow", shapeText(shape),
+                                  shapeText(shape_)));
     }
     if (own == shape[axis]) view.strides_[axis] = strides_[axis - added];
   }
@@ -164,13 +168,15 @@ Tensor Tensor::reshape(const Shape& shape) const {
   requirePresent(*this);
   const Shape resolved = resolveShape(shape, elementCount());
   if (runtime::checkedElementCount(resolved) != elementCount()) {
-    refuse("shape", fmt::format("shape is {}, but {} has {} elements", shapeText(shape), shapeText(shape_), elementCount()));
+    refuse("shape", fmt::format("shape is {}, but {} has {} elements", shapeText(shape), shapeText(shape_),
+                                elementCount()));
   }
   const std::optional<runtime::Strides> strides = reshapedStrides(*this, resolved);
   if (!strides) {
-    refuse("shape", fmt::format("shape is {}, but the elements of {} lie apart (strides {}) and a view cannot move "
-                                "them; copy to a contiguous tensor first",
-                                shapeText(shape), shapeText(shape_), shapeText(strides_)));
+    refuse("shape",
+           fmt::format("shape is {}, but the elements of {} lie apart (strides {}) and a view cannot move "
+                       "them; copy to a contiguous tensor first",
+                       shapeText(shape), shapeText(shape_), shapeText(strides_)));
   }
   Tensor view = *this;
   view.shape_ = resolved;
@@ -178,7 +184,8 @@ Tensor Tensor::reshape(const Shape& shape) const {
   return view;
 }
 
-Tensor Tensor::asStrided(const Shape& shape, const std::vector<std::int64_t>& strides, std::int64_t offset) const {
+Tensor Tensor::asStrided(const Shape& shape, const std::vector<std::int64_t>& strides,
+                         std::int64_t offset) const {
   requirePresent(*this);
   if (strides.size() != shape.size()) {
     refuse("strides", fmt::format("{} strides were given for {} axes", strides.size(), shape.size()));
@@ -197,8 +204,9 @@ Tensor Tensor::asStrided(const Shape& shape, const std::vector<std::int64_t>& st
     if (fits) room -= (shape[axis] - 1) * strides[axis];
   }
   if (!fits) {
-    refuse("strides", fmt::format("a view of shape {} with strides {} at offset {} leaves the memory of {} elements",
-                                  shapeText(shape), shapeText(strides), offset_ + offset, elements));
+    refuse("strides",
+           fmt::format("a view of shape {} with strides {} at offset {} leaves the memory of {} elements",
+                       shapeText(shape), shapeText(strides), offset, elements));
   }
   Tensor view = *this;
   view.shape_ = shape;

@@ -8,7 +8,12 @@ namespace {
 
 DeviceSummary device(std::uint32_t index, const std::string& name, DeviceType type,
                      const std::vector<std::string>& missing = {}) {
-  return {.index = index, .name = name, .type = type, .driver = "driver 1", .supported = missing.empty(), .missing = missing};
+  return {.index = index,
+          .name = name,
+          .type = type,
+          .driver = "driver 1",
+          .supported = missing.empty(),
+          .missing = missing};
 }
 
 const std::vector<DeviceSummary> kDevices = {
@@ -29,12 +34,15 @@ std::string refusal(const std::vector<DeviceSummary>& devices, const std::string
   return "";
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST(DeviceChoice, PrefersTheDiscreteGpu) { EXPECT_EQ(chooseDevice(kDevices, ""), 1u); }
 
 TEST(DeviceChoice, PrefersAnIntegratedGpuToAVirtualOneAndThatToACpu) {
-  std::vector<DeviceSummary> devices = {device(0, "a", DeviceType::Cpu), device(1, "b", DeviceType::VirtualGpu),
+  std::vector<DeviceSummary> devices = {device(0, "a", DeviceType::Cpu),
+                                        device(1, "b", DeviceType::VirtualGpu),
                                         device(2, "c", DeviceType::IntegratedGpu)};
   EXPECT_EQ(chooseDevice(devices, ""), 2u);
   devices.pop_back();
@@ -50,8 +58,8 @@ TEST(DeviceChoice, TakesTheFirstOfEquals) {
 }
 
 TEST(DeviceChoice, PassesOverABetterDeviceThatLacksSomething) {
-  const std::vector<DeviceSummary> devices = {device(0, "a", DeviceType::DiscreteGpu, {"bufferDeviceAddress"}),
-                                              device(1, "b", DeviceType::Cpu)};
+  const std::vector<DeviceSummary> devices = {
+      device(0, "a", DeviceType::DiscreteGpu, {"bufferDeviceAddress"}), device(1, "b", DeviceType::Cpu)};
   EXPECT_EQ(chooseDevice(devices, ""), 1u);
 }
 
@@ -66,7 +74,8 @@ TEST(DeviceChoice, RefusesAnAmbiguousNameAndListsTheDevices) {
   const std::string text = refusal(kDevices, "radeon");
   EXPECT_TRUE(contains(text, "'radeon' matches 2 devices")) << text;
   EXPECT_TRUE(contains(text, "1: Radeon RX 7900 XTX (discrete GPU, driver 1)")) << text;
-  EXPECT_TRUE(contains(text, "3: Old GeForce (discrete GPU, driver 1), lacks bufferDeviceAddress, timelineSemaphore"))
+  EXPECT_TRUE(
+      contains(text, "3: Old GeForce (discrete GPU, driver 1), lacks bufferDeviceAddress, timelineSemaphore"))
       << text;
 }
 
@@ -76,15 +85,18 @@ TEST(DeviceChoice, RefusesANameThatMatchesNothing) {
 
 TEST(DeviceChoice, RefusesAnIndexThatIsTooLarge) {
   EXPECT_TRUE(contains(refusal(kDevices, "4"), "no device has index '4'"));
-  EXPECT_TRUE(contains(refusal(kDevices, "7900"), "no device has index '7900'")) << "a number is never a name";
+  EXPECT_TRUE(contains(refusal(kDevices, "7900"), "no device has index '7900'"))
+      << "a number is never a name";
 }
 
 TEST(DeviceChoice, NamesWhatTheChosenDeviceLacks) {
-  EXPECT_TRUE(contains(refusal(kDevices, "geforce"), "Old GeForce lacks bufferDeviceAddress, timelineSemaphore"));
+  EXPECT_TRUE(
+      contains(refusal(kDevices, "geforce"), "Old GeForce lacks bufferDeviceAddress, timelineSemaphore"));
 }
 
 TEST(DeviceChoice, RefusesWhenNoDeviceIsSupported) {
-  EXPECT_TRUE(contains(refusal({kDevices[3]}, ""), "no Vulkan device of this machine has what Saccade requires"));
+  EXPECT_TRUE(
+      contains(refusal({kDevices[3]}, ""), "no Vulkan device of this machine has what Saccade requires"));
 }
 
 TEST(DeviceChoice, RefusesWhenThereIsNoDevice) {

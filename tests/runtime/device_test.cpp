@@ -43,12 +43,25 @@ TEST_F(DeviceOpening, ReportsACpuDeviceThatNobodyAskedFor) {
   EXPECT_EQ(Device::open({.select = device.summary().name}).note(), "");
 }
 
+TEST_F(DeviceOpening, ReportsAMachineWithoutADriver) {
+  const char* drivers = std::getenv("VK_DRIVER_FILES");
+  const std::string before = drivers != nullptr ? drivers : "";
+  setenv("VK_DRIVER_FILES", "/no/such/driver.json", 1);
+  EXPECT_TRUE(contains(refusal(Status::DeviceRequirements, [] { Device::open(); }), "install"));
+  if (drivers != nullptr) {
+    setenv("VK_DRIVER_FILES", before.c_str(), 1);
+  } else {
+    unsetenv("VK_DRIVER_FILES");
+  }
+}
+
 TEST_F(DeviceOpening, ForcesTheKernelOfTheOptionsOrTheEnvironment) {
   const auto planWith = [](const DeviceOptions& options) {
     const TensorDesc tensor{.sizes = {1, 1, 2, 4}};
     return Device::open(options).plan(AttentionDesc{.q = tensor, .k = tensor, .v = tensor});
   };
-  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { planWith({.kernel = "no_such_kernel"}); }), "no_such_kernel"));
+  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { planWith({.kernel = "no_such_kernel"}); }),
+                       "no_such_kernel"));
   setenv("SACCADE_KERNEL", "from_environment", 1);
   EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { planWith({}); }), "from_environment"));
   unsetenv("SACCADE_KERNEL");
@@ -56,7 +69,8 @@ TEST_F(DeviceOpening, ForcesTheKernelOfTheOptionsOrTheEnvironment) {
 
 TEST_F(DeviceOpening, RefusesAnUnclearValidationSwitch) {
   setenv("SACCADE_VALIDATION", "yes", 1);
-  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [] { Device::open(); }), "SACCADE_VALIDATION is 'yes'"));
+  EXPECT_TRUE(
+      contains(refusal(Status::InvalidArgument, [] { Device::open(); }), "SACCADE_VALIDATION is 'yes'"));
   unsetenv("SACCADE_VALIDATION");
 }
 

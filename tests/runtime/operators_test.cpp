@@ -60,8 +60,9 @@ TEST_F(Operators, AttentionObeysMaskBiasAndLengths) {
   const Tensor key = Tensor::zeros(device, Dtype::F32, {1, 1, 3, 2});
   const Tensor value = Tensor::from(device, Dtype::F32, {1, 1, 3, 2}, values);
   const std::byte seen[] = {std::byte{0}, std::byte{1}, std::byte{0}};
-  const Values masked =
-      attention(device, zeroQuery(1), key, value, {.mask = Tensor::fromBytes(device, Dtype::U8, {1, 3}, seen)}).download();
+  const Values masked = attention(device, zeroQuery(1), key, value,
+                                  {.mask = Tensor::fromBytes(device, Dtype::U8, {1, 3}, seen)})
+                            .download();
   EXPECT_NEAR(masked[0], 3.0f, 1e-5f);
   const float hidden = -std::numeric_limits<float>::infinity();
   const Values biased =
@@ -72,7 +73,8 @@ TEST_F(Operators, AttentionObeysMaskBiasAndLengths) {
   const std::int32_t lengths[] = {2};
   const Tensor lengthsTensor = Tensor::fromInts(device, {1}, lengths);
   const Values shortened =
-      attention(device, zeroQuery(1), key, value, {.seqlensK = lengthsTensor, .hostSeqlensK = {2}}).download();
+      attention(device, zeroQuery(1), key, value, {.seqlensK = lengthsTensor, .hostSeqlensK = {2}})
+          .download();
   EXPECT_NEAR(shortened[0], 2.0f, 1e-5f);
 }
 
@@ -101,6 +103,85 @@ TEST_F(Operators, AnOperatorWaitsForTheOneWhoseResultItReads) {
   for (float value : b.download()) ASSERT_NEAR(value, 1.0f, 1e-4f);
 }
 
+TEST_F(Operators, MatmulAddsBiasAndResidualAroundTheActivation) {
+  const Tensor a = Tensor::from(device, Dtype::F32, {2, 3}, Values{1, 0, 0, 0, 1, 1});
+  const Tensor weight =
+      Tensor::from(device, Dtype::F32, {3, 2}, Values{1, 2, 3, 4, 5, 6});  // stored as [K, N]
+  const Tensor bias = Tensor::from(device, Dtype::F32, {2}, Values{10, 20});
+  const Tensor residual = Tensor::from(device, Dtype::F32, {2, 2}, Values{100, 200, 300, 400});
+  EXPECT_EQ(matmul(device, a, weight.transpose(0, 1)).download(), (Values{1, 2, 8, 10}));
+  EXPECT_EQ(matmul(device, a, weight.transpose(0, 1), {.bias = bias, .residual = residual}).download(),
+            (Values{111, 222, 318, 430}));
+  const Values activated =
+      matmul(device, a, weight.transpose(0, 1), {.residual = residual, .activation = Activation::Gelu})
+          .download();
+  EXPECT_NEAR(activated[0], 100.0f + 0.84134475f, 1e-4f) << "the residual is added after the activation";
+}
+
+TEST_F(Operators, MatmulOfBatchesSharesAWeight) {
+  const Tensor a = Tensor::from(device, Dtype::F32, {2, 1, 2}, Values{1, 2, 3, 4});
+  const Tensor weight = Tensor::from(device, Dtype::F32, {2, 2}, Values{1, 0, 1, 1});
+  EXPECT_EQ(matmul(device, a, weight).download(), (Values{1, 3, 3, 7}));
+}
+
+TEST_F(Operators, LayerNormTakesWeightAndBias) {
+  const Tensor x = Tensor::from(device, Dtype::F32, {2, 2}, Values{-1, 1, 3, 7});
+  const Tensor weight = Tensor::from(device, Dtype::F32, {2}, Values{2, 3});
+  const Tensor bias = Tensor::from(device, Dtype::F32, {2}, Values{10, 20});
+  const Values plain = layerNorm(device, x, {.epsilon = 0.0f}).download();
+  const Values scaled = layerNorm(device, x, {.weight = weight, .bias = bias, .epsilon = 0.0f}).download();
+  for (std::size_t row = 0; row < 2; ++row) {
+    EXPECT_NEAR(plain[2 * row], -1.0f, 1e-5f);
+    EXPECT_NEAR(plain[2 * row + 1], 1.0f, 1e-5f);
+    EXPECT_NEAR(scaled[2 * row], 8.0f, 1e-5f);
+    EXPECT_NEAR(scaled[2 * row + 1], 23.0f, 1e-5f);
+  }
+}
+
+TEST_F(Operators, SoftmaxAndGelu) {
+  const Tensor x = Tensor::from(device, Dtype::F32, {2, 2}, Values{0, 0, 5, 5});
+  for (float value : softmax(device, x).download()) EXPECT_NEAR(value, 0.5f, 1e-6f);
+  EXPECT_NEAR(gelu(device, x).download()[2], 5.0f, 1e-4f);
+  const Tensor tanhInput = Tensor::full(device, Dtype::F32, {3}, 1.0f);
+  EXPECT_NEAR(gelu(device, tanhInput).download()[2], 0.84134475f, 1e-5f);
+  EXPECT_NEAR(gelu(device, tanhInput, Activation::GeluTanh).download()[2], 0.84119199f, 1e-5f);
+}
+
+TEST_F(Operators, PatchEmbedReadsPatchesRowByRow) {
+  const Tensor image = Tensor::from(device, Dtype::F32, {1, 1, 2, 4}, counting(8));  // two patches of 2 x 2
+  const Tensor weight = Tensor::from(device, Dtype::F32, {2, 1, 2, 2}, Values{1, 1, 1, 1, 1, 0, 0, 0});
+  const Tensor bias = Tensor::from(device, Dtype::F32, {2}, Values{0, 100});
+  const Tensor position = Tensor::from(device, Dtype::F32, {2, 2}, Values{0, 0, 1000, 1000});
+  const Tensor out = patchEmbed(device, image, weight, {.bias = bias, .residual = position});
+  EXPECT_EQ(out.shape(), (Shape{1, 1, 2, 2}));
+  EXPECT_EQ(out.download(), (Values{10, 100, 1018, 1102}));
+}
+
+TEST_F(Operators, PatchEmbedLeavesRoomForAClassToken) {
+  const Tensor image = Tensor::full(device, Dtype::F32, {2, 1, 2, 2}, 1.0f);
+  const Tensor weight = Tensor::full(device, Dtype::F32, {1, 1, 1, 1}, 2.0f);
+  const Tensor tokens = Tensor::zeros(device, Dtype::F32, {2, 5, 1}, {.guard = true});
+  stream.patchEmbed(image, weight, tokens.slice(1, 1, 5));
+  stream.wait();
+  EXPECT_EQ(tokens.download(), (Values{0, 2, 2, 2, 2, 0, 2, 2, 2, 2}));
+  EXPECT_TRUE(tokens.guardsIntact());
+}
+
+TEST_F(Operators, ChainsOfOperatorsSeeEachOthersResults) {
+  const Tensor x = Tensor::full(device, Dtype::F32, {4, 8}, 1.0f);
+  const Tensor identity = Tensor::zeros(device, Dtype::F32, {8, 8});
+  stream.fill(identity.asStrided({8}, {9}), 1.0f);
+  const Tensor a = Tensor::empty(device, Dtype::F32, {4, 8});
+  const Tensor b = Tensor::empty(device, Dtype::F32, {4, 8});
+  stream.matmul(x, identity, a, {.residual = x});
+  stream.matmul(a, identity, b, {.residual = a});
+  stream.matmul(b, identity, a, {.residual = b});
+  stream.softmax(a, b);
+  stream.wait();
+  EXPECT_EQ(a.download(), Values(32, 8.0f));
+  EXPECT_EQ(b.download(), Values(32, 0.125f));
+}
+
 TEST_F(Operators, ReturnThePlanThatRan) {
   const Tensor zeros = Tensor::zeros(device, Dtype::F32, {1, 1, 3, 2});
   const Tensor out = Tensor::empty(device, Dtype::F32, {1, 1, 3, 2});
@@ -124,18 +205,22 @@ TEST_F(Operators, PeakMemoryOfAttentionDoesNotGrowWithTheSquareOfTheTokens) {
 TEST_F(Operators, RefuseWhatTheyCannotRunAndStayUsable) {
   const Tensor zeros = Tensor::zeros(device, Dtype::F32, {1, 1, 3, 2});
   const Tensor out = Tensor::empty(device, Dtype::F32, {1, 1, 3, 2});
-  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { stream.attention(Tensor(), zeros, zeros, out); }), "q is absent"));
-  EXPECT_TRUE(contains(refusal(Status::Unsupported, [&] { stream.attention(zeros, zeros, zeros, out, {.softcap = 1.0f}); }),
-                       "softcap"));
-  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] {
-                         stream.attention(zeros, zeros, zeros, out, {.seqlensK = zeros});
-                       }),
+  EXPECT_TRUE(
+      contains(refusal(Status::InvalidArgument, [&] { stream.attention(Tensor(), zeros, zeros, out); }),
+               "q is absent"));
+  EXPECT_TRUE(contains(
+      refusal(Status::Unsupported, [&] { stream.attention(zeros, zeros, zeros, out, {.softcap = 1.0f}); }),
+      "softcap"));
+  EXPECT_TRUE(contains(refusal(Status::InvalidArgument,
+                               [&] { stream.attention(zeros, zeros, zeros, out, {.seqlensK = zeros}); }),
                        "seqlens_k"));
   const std::int32_t lengths[] = {4};
-  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] {
-                         stream.attention(zeros, zeros, zeros, out,
-                                          {.seqlensK = Tensor::fromInts(device, {1}, lengths), .hostSeqlensK = {4}});
-                       }),
+  EXPECT_TRUE(contains(refusal(Status::InvalidArgument,
+                               [&] {
+                                 stream.attention(zeros, zeros, zeros, out,
+                                                  {.seqlensK = Tensor::fromInts(device, {1}, lengths),
+                                                   .hostSeqlensK = {4}});
+                               }),
                        "seqlens_k"));
   refusal(Status::InvalidArgument, [&] { stream.attention(zeros, zeros, zeros, out.expand({2, 1, 3, 2})); });
   stream.attention(zeros, zeros, Tensor::full(device, Dtype::F32, {1, 1, 3, 2}, 2.0f), out);

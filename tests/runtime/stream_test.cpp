@@ -129,7 +129,8 @@ TEST_F(StreamTest, DropsWhatWasNeverSubmitted) {
 TEST_F(StreamTest, MovesToAnotherDevice) {
   const Device second = Device::open();
   const Tensor onSecond = Tensor::zeros(second, Dtype::F32, {1});
-  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { stream.fill(onSecond, 1.0f); }), "another device"));
+  EXPECT_TRUE(
+      contains(refusal(Status::InvalidArgument, [&] { stream.fill(onSecond, 1.0f); }), "another device"));
   stream = Stream(second);
   stream.fill(onSecond, 1.0f);
   stream.wait();
@@ -154,12 +155,14 @@ TEST_F(StreamTest, TimestampsMeasureTheWorkBetweenThem) {
   const Timestamp middle = stream.timestamp();
   stream.fill(a.slice(0, 0, 4), 1.0f);
   const Timestamp end = stream.timestamp();
-  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { stream.milliseconds(begin, end); }), "submit()"));
+  EXPECT_TRUE(
+      contains(refusal(Status::InvalidArgument, [&] { stream.milliseconds(begin, end); }), "submit()"));
   stream.submit();
   EXPECT_GT(stream.milliseconds(begin, middle), 0.0);
   EXPECT_LT(stream.milliseconds(begin, middle), 60'000.0);
   EXPECT_GE(stream.milliseconds(middle, end), 0.0);
-  EXPECT_NEAR(stream.milliseconds(begin, end), stream.milliseconds(begin, middle) + stream.milliseconds(middle, end), 1e-3);
+  EXPECT_NEAR(stream.milliseconds(begin, end),
+              stream.milliseconds(begin, middle) + stream.milliseconds(middle, end), 1e-3);
   refusal(Status::InvalidArgument, [&] { Stream(device).milliseconds(begin, end); });
   refusal(Status::InvalidArgument, [&] { stream.milliseconds(Timestamp(), end); });
 }

@@ -21,7 +21,8 @@ TEST_F(TensorMemory, ReturnsWhatWasUploadedInEveryDtype) {
 }
 
 TEST_F(TensorMemory, RoundsFloatsOnceToNearestEven) {
-  const Values values = {1.00048828125f, 1.00146484375f, 65520.0f, -0.0f};  // halfway, halfway, halfway to infinity
+  const Values values = {1.00048828125f, 1.00146484375f, 65520.0f,
+                         -0.0f};  // halfway, halfway, halfway to infinity
   const Values half = Tensor::from(device, Dtype::F16, {4}, values).download();
   EXPECT_EQ(half[0], 1.0f);
   EXPECT_EQ(half[1], 1.001953125f);
@@ -75,9 +76,11 @@ TEST_F(TensorMemory, RefusesShapesThatNoMemoryHolds) {
   refusal(Status::InvalidArgument, [&] { Tensor::empty(device, Dtype::None, {1}); });
   refusal(Status::InvalidArgument, [&] { Tensor::empty(device, Dtype::F32, {std::int64_t{1} << 62, 4}); });
   refusal(Status::OutOfMemory, [&] { Tensor::empty(device, Dtype::F32, {std::int64_t{1} << 62}); });
-  EXPECT_TRUE(contains(refusal(Status::OutOfMemory, [&] { Tensor::empty(device, Dtype::U8, {std::int64_t{1} << 50}); }),
-                       "1125899906842624 bytes"));
-  EXPECT_EQ(Tensor::full(device, Dtype::F32, {1}, 1.0f).download(), Values{1}) << "the device is still usable";
+  EXPECT_TRUE(contains(
+      refusal(Status::OutOfMemory, [&] { Tensor::empty(device, Dtype::U8, {std::int64_t{1} << 50}); }),
+      "1125899906842624 bytes"));
+  EXPECT_EQ(Tensor::full(device, Dtype::F32, {1}, 1.0f).download(), Values{1})
+      << "the device is still usable";
 }
 
 TEST_F(TensorMemory, AbsentTensorsAreFalse) {

@@ -49,9 +49,11 @@ TEST_F(TensorView, ReshapeWorksWhereNoElementHasToMove) {
 }
 
 TEST_F(TensorView, ReshapeRefusesWhatWouldNeedACopy) {
-  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { counted({2, 3}).transpose(0, 1).reshape({6}); }),
-                       "copy to a contiguous tensor first"));
-  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { counted({2, 3}).reshape({7}); }), "6 elements"));
+  EXPECT_TRUE(
+      contains(refusal(Status::InvalidArgument, [&] { counted({2, 3}).transpose(0, 1).reshape({6}); }),
+               "copy to a contiguous tensor first"));
+  EXPECT_TRUE(
+      contains(refusal(Status::InvalidArgument, [&] { counted({2, 3}).reshape({7}); }), "6 elements"));
   refusal(Status::InvalidArgument, [&] { counted({2, 3}).reshape({-1, 4}); });
 }
 
@@ -63,7 +65,8 @@ TEST_F(TensorView, UnsqueezeAddsAnAxis) {
 TEST_F(TensorView, AsStridedSeesAnyPartOfTheMemoryButNothingOutside) {
   const Tensor all = counted({10});
   EXPECT_EQ(all.asStrided({2, 3}, {4, 1}, 3).download(), (Values{3, 4, 5, 7, 8, 9}));
-  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { all.asStrided({2, 3}, {4, 1}, 4); }), "leaves the memory"));
+  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { all.asStrided({2, 3}, {4, 1}, 4); }),
+                       "leaves the memory"));
   refusal(Status::InvalidArgument, [&] { all.asStrided({2}, {std::int64_t{1} << 62}); });
   refusal(Status::InvalidArgument, [&] { all.asStrided({2}, {1}, -1); });
   refusal(Status::InvalidArgument, [&] { all.asStrided({2}, {-1}, 5); });
@@ -92,7 +95,8 @@ TEST_F(TensorView, DescHasFourAxesWithOnesInFront) {
 }
 
 TEST_F(TensorView, DescRefusesWhatFourStridesCannotSay) {
-  EXPECT_TRUE(contains(refusal(Status::InvalidArgument, [&] { counted({1, 1, 1, 2, 2}).desc(); }), "at most 4 axes"));
+  EXPECT_TRUE(
+      contains(refusal(Status::InvalidArgument, [&] { counted({1, 1, 1, 2, 2}).desc(); }), "at most 4 axes"));
   refusal(Status::InvalidArgument, [&] { counted({1}).expand({2, 2, 2, 2}).desc(); });
   EXPECT_EQ(counted({1}).expand({2, 3}).desc().strides, (std::array<std::int64_t, 4>{1, 1, 0, 0}));
 }

@@ -14,7 +14,9 @@ Device testDevice();
 class DeviceTest : public testing::Test {
  protected:
   DeviceTest() : device(testDevice()), messagesBefore_(device.validationMessageCount()) {}
-  void TearDown() override { EXPECT_EQ(device.validationMessageCount(), messagesBefore_) << "validation messages"; }
+  void TearDown() override {
+    EXPECT_EQ(device.validationMessageCount(), messagesBefore_) << "validation messages";
+  }
 
   Device device;
 
@@ -42,6 +44,8 @@ std::string refusal(Status status, Call&& call) {
   return "";
 }
 
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace saccade
