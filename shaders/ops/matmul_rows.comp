@@ -90,9 +90,14 @@ void main() {
     }
   }
 
-  [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
+  // A loop that is not unrolled, or the driver compiles the epilogue COLUMNS times. It needs an array that can be indexed, unlike
+  // the registers of the sums.
+  float results[COLUMNS];
+  [[unroll]] for (uint c = 0; c < COLUMNS; c++) results[c] = sums[c];
+  uint skipped = b.firstColumn - firstColumn;
+  [[dont_unroll]] for (uint c = skipped; c < COLUMNS; c++) {
     uint column = firstColumn + c;
-    float value = epilogue(p, b, safeRow, min(column, p.columns - 1u), sums[c]);
-    if (row < p.rows && column >= b.firstColumn && column < p.columns) storeOut(p, b, row, column, value);
+    float value = epilogue(p, b, safeRow, min(column, p.columns - 1u), results[min(c, COLUMNS - 1u)]);
+    if (row < p.rows && column < p.columns) storeOut(p, b, row, column, value);
   }
 }
