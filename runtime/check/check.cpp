@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "io/file_error.hpp"
+
+namespace saccade::check {
+
+Outcome Check::run(const Device& device, const std::string& kernel) {
+  const std::uint64_t messagesBefore = device.validationMessageCount();
+  Outcome outcome;
+  try {
+    outcome = compute(device, kernel);
+  } catch (const Error& error) {
+    if (error.status() == Status::DeviceLost) {
+      throw;
+    }
+    outcome = {.state = State::Failed, .reason = error.what()};
+  } catch (const io::FileError& error) {
+    outcome = {.state = State::Failed, .reason = error.what()};
+  }
+  if (const std::uint64_t messages = device.validationMessageCount() - messagesBefore; messages > 0) {
+    outcome.state = State::Failed;
+    outcome.reason = fmt::format("{} messages of the validation layer{}{}", messages,
+                                 outcome.reason.empty() ? "" : "; ", outcome.reason);
+  }
+  return outcome;
+}
+
+Outcome judge(const std::vector<reference::TensorComparison>& tensors, const std::vector<std::string>& overwritten) {
+  Outcome outcome;
+  outcome.state = tensors.empty() ? State::Failed : State::Passed;
+  outcome.reason = tensors.empty() ? "nothing was compared" : "";
+  for (const reference::TensorComparison& tensor : tensors) {
+    if (!tensor.passed) {
+      outcome.state = State::Failed;
+      outcome.reason += (outcome.reason.empty() ? "" : "; ") + tensor.reason;
+    }
+    if (!outcome.worst || tensor.ratio > outcome.worst->ratio || (outcome.worst->passed && !tensor.passed)) {
+      outcome.worst = tensor;
+    }
+  }
+  if (!overwritten.empty()) {
+    outcome.state = State::Failed;
+    outcome.reason += fmt::format("{}written outside of: {}", outcome.reason.empty() ? "" : "; ",
+                                  fmt::join(overwritten, ", "));
+  }
+  return outcome;
+}
+
+const char* operatorName(SaccadeOperator op) {
+  switch (op) {
+    case SACCADE_OPERATOR_ATTENTION: return "attention";
+    case SACCADE_OPERATOR_MATMUL: return "matmul";
+    case SACCADE_OPERATOR_LAYER_NORM: return "layer_norm";
+    case SACCADE_OPERATOR_SOFTMAX: return "softmax";
+    case SACCADE_OPERATOR_ACTIVATION: return "activation";
+    case SACCADE_OPERATOR_PATCH_EMBED: return "patch_embed";
+  }
+  return "unknown";
+}
+
+std::vector<std::string> supportedKernels(const Device& device, SaccadeOperator op) {
+  std::vector<std::string> names;
+  for (const KernelInfo& kernel : device.kernels()) {
+    if (kernel.op == op && kernel.supported == VK_TRUE) {
+      names.emplace_back(kernel.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace saccade::check
