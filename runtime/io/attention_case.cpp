@@ -129,8 +129,7 @@ void readPacked(const CaseFile& file, AttentionCase& result) {
 }
 
 void readOptions(const CaseFile& file, AttentionCase& result) {
-  const std::string causal = file.text("causal", "none");
-  result.causal = causal == "bottom_right" ? Causal::BottomRight : causal == "top_left" ? Causal::TopLeft : Causal::None;
+  result.causal = causalOf(file);
   for (const auto& [key, value] : {std::pair("window_left", &result.windowLeft), {"window_right", &result.windowRight}}) {
     *value = file.integer(key).value_or(-1);
     if (*value < -1) {
@@ -160,6 +159,11 @@ void readOptions(const CaseFile& file, AttentionCase& result) {
 }
 
 }  // namespace
+
+Causal causalOf(const CaseFile& file) {
+  const std::string causal = file.text("causal", "none");
+  return causal == "bottom_right" ? Causal::BottomRight : causal == "top_left" ? Causal::TopLeft : Causal::None;
+}
 
 AttentionCase readAttentionCase(const CaseFile& file) {
   AttentionCase result;

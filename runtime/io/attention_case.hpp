@@ -45,6 +45,9 @@ struct AttentionCase {
   double sigmoidBias = 0;
 };
 
+// The metadata key `causal` of any case; None if it is absent.
+Causal causalOf(const CaseFile& file);
+
 // Reads and checks a case whose `unknown` is empty and whose operator is one of the three above. Throws FileError naming
 // the tensor or key that does not fit the others.
 AttentionCase readAttentionCase(const CaseFile& file);

@@ -198,6 +198,14 @@ std::vector<float> TensorData::toFloats() const {
   return values;
 }
 
+std::vector<std::uint8_t> TensorData::toBytes() const {
+  if (dtype_ != DType::U8) {
+    throw std::invalid_argument(fmt::format("a U8 tensor was expected, not {}", dtypeName(dtype_)));
+  }
+  const auto* first = reinterpret_cast<const std::uint8_t*>(bytes_.data());
+  return {first, first + bytes_.size()};
+}
+
 std::vector<std::int32_t> TensorData::toInt32s() const {
   std::vector<std::int32_t> values(elementCount());
   for (std::size_t i = 0; i < values.size(); ++i) {

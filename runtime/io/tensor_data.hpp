@@ -64,6 +64,7 @@ class TensorData {
   double at(std::size_t flatIndex) const;
   std::vector<double> toDoubles() const;
   std::vector<float> toFloats() const;  // F64 is rounded
+  std::vector<std::uint8_t> toBytes() const;   // of a U8 tensor; throws std::invalid_argument for another dtype
   std::vector<std::int32_t> toInt32s() const;  // throws std::out_of_range for a value that is no int32
 
   // The same bytes under another shape with as many elements; throws std::invalid_argument if it has more or fewer.

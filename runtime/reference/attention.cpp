@@ -46,9 +46,9 @@ RowResult attentionRow(const AttentionProblem& problem, std::int64_t b, std::int
   result.lse = normalize(problem, h, row);
   result.out.assign(static_cast<std::size_t>(problem.headDimV), 0.0);
   for (std::size_t n = 0; n < row.keys.size(); ++n) {
+    const double* v = problem.v.row(b, problem.kvHead(h), row.keys[n]);
     for (std::int64_t c = 0; c < problem.headDimV; ++c) {
-      const double value = problem.v.at(b, problem.kvHead(h), row.keys[n], c);
-      result.out[static_cast<std::size_t>(c)] += row.weights[n] * value;
+      result.out[static_cast<std::size_t>(c)] += row.weights[n] * v[c * problem.v.strides[3]];
     }
   }
   result.keys = std::move(row.keys);

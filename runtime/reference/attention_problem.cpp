@@ -2,7 +2,6 @@
 #include "reference/attention_problem.hpp"
 
 #include <cmath>
-#include <cstring>
 
 namespace saccade::reference {
 
@@ -62,10 +61,7 @@ OwnedProblem problemFromCase(const io::AttentionCase& given) {
     problem.bias = viewOf(*given.bias, owned.bias, false);
   }
   if (given.mask) {
-    owned.mask.resize(given.mask->elementCount());
-    if (!owned.mask.empty()) {
-      std::memcpy(owned.mask.data(), given.mask->bytes().data(), owned.mask.size());
-    }
+    owned.mask = given.mask->toBytes();
     problem.mask = {owned.mask.data(), broadcastStrides(fourSizes(*given.mask))};
   }
   if (given.alibiSlopes) {

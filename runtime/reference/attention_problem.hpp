@@ -21,8 +21,11 @@ struct View4 {
   const Value* data = nullptr;
   std::array<std::int64_t, 4> strides{};
 
-  Value at(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t c) const {
-    return data[b * strides[0] + h * strides[1] + t * strides[2] + c * strides[3]];
+  Value at(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t c) const { return row(b, h, t)[c * strides[3]]; }
+
+  // The first of the values along the last dimension; they lie strides[3] apart.
+  const Value* row(std::int64_t b, std::int64_t h, std::int64_t t) const {
+    return data + b * strides[0] + h * strides[1] + t * strides[2];
   }
 };
 

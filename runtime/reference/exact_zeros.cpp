@@ -83,6 +83,24 @@ ZeroMasks packedZeros(const AttentionProblem& packed) {
   return masks;
 }
 
+// The weights that the module's padding mask and causal flag hide: [B,H,Tq,Tk].
+std::vector<std::uint8_t> hiddenByMha(const io::CaseFile& file) {
+  const std::int64_t any = io::CaseFile::kAnySize;
+  const io::Shape x = file.requireInput("x", {any, any, any}).shape();
+  AttentionProblem problem;
+  problem.batch = x[0];
+  problem.numHeadsQ = problem.numHeadsKv = file.requireInteger("num_heads");
+  problem.seqlenQ = x[1];
+  problem.seqlenK = file.input("x_kv") == nullptr ? x[1] : file.requireInput("x_kv", {x[0], any, any}).shape()[1];
+  problem.causal = io::causalOf(file);
+  std::vector<std::uint8_t> mask;
+  if (file.input("key_padding_mask") != nullptr) {
+    mask = file.requireInput("key_padding_mask", {problem.batch, problem.seqlenK}).toBytes();
+    problem.mask = {mask.data(), {problem.seqlenK, 0, 0, 1}};
+  }
+  return paddedZeros(problem).at("probs");
+}
+
 }  // namespace
 
 ZeroMasks exactZeros(const AttentionProblem& problem) {
@@ -93,7 +111,7 @@ ZeroMasks exactZeros(const io::CaseFile& file) {
   if (file.op == "attention" || file.op == "attention_backward" || file.op == "linear_attention") {
     return exactZeros(problemFromCase(io::readAttentionCase(file)).problem);
   }
-  return {};
+  return file.op == "mha" ? ZeroMasks{{"probs", hiddenByMha(file)}} : ZeroMasks{};
 }
 
 }  // namespace saccade::reference

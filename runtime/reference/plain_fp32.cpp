@@ -30,10 +30,12 @@ struct Place {
 
 float floatScore(const AttentionProblem& problem, const Place& at, std::int64_t j, bool scaleQuery) {
   const auto scale = static_cast<float>(problem.scale());
+  const double* query = problem.q.row(at.b, at.h, at.i);
+  const double* key = problem.k.row(at.b, problem.kvHead(at.h), j);
   float dot = 0;
   for (std::int64_t c = 0; c < problem.headDimQk; ++c) {
-    const auto q = static_cast<float>(problem.q.at(at.b, at.h, at.i, c));
-    const auto k = static_cast<float>(problem.k.at(at.b, problem.kvHead(at.h), j, c));
+    const auto q = static_cast<float>(query[c * problem.q.strides[3]]);
+    const auto k = static_cast<float>(key[c * problem.k.strides[3]]);
     dot += (scaleQuery ? q * scale : q) * k;
   }
   float s = scaleQuery ? dot : dot * scale;
@@ -163,9 +165,9 @@ class RowComputer {
     if (storage_) {
       weight = static_cast<float>(io::roundedTo(*storage_, double{weight}));
     }
-    const std::int64_t g = problem_.kvHead(at_.h);
+    const double* value = problem_.v.row(at_.b, problem_.kvHead(at_.h), j);
     for (std::int64_t c = 0; c < problem_.headDimV; ++c) {
-      out[static_cast<std::size_t>(c)] += weight * static_cast<float>(problem_.v.at(at_.b, g, j, c));
+      out[static_cast<std::size_t>(c)] += weight * static_cast<float>(value[c * problem_.v.strides[3]]);
     }
   }
 

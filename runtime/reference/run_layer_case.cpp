@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
+#include "io/attention_case.hpp"
 #include "io/file_error.hpp"
 #include "reference/ops.hpp"
 #include "reference/window_attention.hpp"
@@ -69,8 +68,7 @@ Mha<double> mhaModule(const CaseFile& file, std::int64_t width, std::int64_t wid
   }
   requireMultiple(file, "embedding size", width, module.numHeads);
   requireMultiple(file, "metadata 'num_heads'", module.numHeads, module.numKvHeads);
-  const std::string causal = file.text("causal", "none");
-  module.causal = causal == "bottom_right" ? Causal::BottomRight : causal == "top_left" ? Causal::TopLeft : Causal::None;
+  module.causal = io::causalOf(file);
   if (file.input("in_proj_weight") != nullptr) {
     const Linear<double> fused = linear(file, "in_proj_weight", "in_proj_bias", 3 * width, width);
     module.q = fused.rows(0, width);
@@ -96,11 +94,7 @@ TensorMap runMhaCase(const CaseFile& file) {
   const MhaSize size{x.shape()[0], x.shape()[1], xKv.shape()[1]};
   std::vector<std::uint8_t> mask;
   if (file.input("key_padding_mask") != nullptr) {
-    const TensorData& given = file.requireInput("key_padding_mask", {size.batch, size.seqlenK});
-    mask.resize(given.elementCount());
-    if (!mask.empty()) {
-      std::memcpy(mask.data(), given.bytes().data(), mask.size());
-    }
+    mask = file.requireInput("key_padding_mask", {size.batch, size.seqlenK}).toBytes();
   }
   const MhaResult<double> result =
       multiHeadAttention<double>(module, x.toDoubles(), xKv.toDoubles(), size, mask, Probs::Store);

@@ -32,8 +32,9 @@ double largestVisibleValue(const AttentionProblem& problem) {
         for (std::int64_t i = 0; i < problem.seqlenQ && !seen; ++i) {
           seen = isVisible(problem, b, h, i, j);
         }
+        const double* v = problem.v.row(b, problem.kvHead(h), j);
         for (std::int64_t c = 0; c < problem.headDimV && seen; ++c) {
-          const double value = std::abs(problem.v.at(b, problem.kvHead(h), j, c));
+          const double value = std::abs(v[c * problem.v.strides[3]]);
           largest = std::isfinite(value) ? std::max(largest, value) : largest;
         }
       }

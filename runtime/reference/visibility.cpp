@@ -60,9 +60,11 @@ bool seesAnyKey(const AttentionProblem& problem, std::int64_t b, std::int64_t h,
 }
 
 double score(const AttentionProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
+  const double* q = problem.q.row(b, h, i);
+  const double* k = problem.k.row(b, problem.kvHead(h), j);
   double dot = 0;
   for (std::int64_t c = 0; c < problem.headDimQk; ++c) {
-    dot += problem.q.at(b, h, i, c) * problem.k.at(b, problem.kvHead(h), j, c);
+    dot += q[c * problem.q.strides[3]] * k[c * problem.k.strides[3]];
   }
   double s = problem.scale() * dot;
   if (problem.softcap > 0) {

@@ -37,64 +37,80 @@ std::vector<Token> tokensOfWindow(const WindowAttention& module, std::int64_t wi
   return tokens;
 }
 
+// What the tokens of a window add to each other's scores, and which of them see each other: [heads,w*w,w*w].
+struct Pairs {
+  std::vector<double> bias;
+  std::vector<std::uint8_t> mask;
+};
+
+Pairs pairsOf(const WindowAttention& module, const std::vector<Token>& tokens) {
+  const std::int64_t span = 2 * module.windowSize - 1;
+  Pairs pairs;
+  for (std::int64_t h = 0; h < module.numHeads; ++h) {
+    for (const Token& query : tokens) {
+      for (const Token& key : tokens) {
+        const std::int64_t dy = query.y - key.y + module.windowSize - 1;
+        const std::int64_t dx = query.x - key.x + module.windowSize - 1;
+        pairs.bias.push_back(module.relativePositionBias[static_cast<std::size_t>((dy * span + dx) * module.numHeads + h)]);
+        pairs.mask.push_back(query.region == key.region);
+      }
+    }
+  }
+  return pairs;
+}
+
+// Attention among the tokens of one window: x [w*w,C] before the first projection, result [w*w,C] after the last.
+std::vector<double> attendInside(const WindowAttention& module, const std::vector<Token>& tokens,
+                                 std::span<const double> x) {
+  const std::int64_t channels = module.qkv.inputs;
+  const std::int64_t heads = module.numHeads;
+  const std::int64_t headDim = channels / heads;
+  const auto count = static_cast<std::int64_t>(tokens.size());
+  const std::vector<double> qkv = module.qkv(x, count);
+  const Pairs pairs = pairsOf(module, tokens);
+
+  AttentionProblem problem;
+  problem.batch = 1;
+  problem.numHeadsQ = problem.numHeadsKv = heads;
+  problem.seqlenQ = problem.seqlenK = count;
+  problem.headDimQk = problem.headDimV = headDim;
+  problem.q = {qkv.data(), {0, headDim, 3 * channels, 1}};
+  problem.k = {qkv.data() + channels, problem.q.strides};
+  problem.v = {qkv.data() + 2 * channels, problem.q.strides};
+  problem.bias = {pairs.bias.data(), broadcastStrides({1, heads, count, count})};
+  problem.mask = {pairs.mask.data(), problem.bias.strides};
+  const std::vector<double> attended = attention(problem).out;  // [heads,w*w,D]
+
+  std::vector<double> joined;  // [w*w,C]
+  for (std::int64_t t = 0; t < count; ++t) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const auto first = attended.begin() + (h * count + t) * headDim;
+      joined.insert(joined.end(), first, first + headDim);
+    }
+  }
+  return module.proj(joined, count);
+}
+
 }  // namespace
 
 std::vector<double> windowAttention(const WindowAttention& module, std::span<const double> x, std::int64_t batch,
                                     std::int64_t height, std::int64_t width) {
   const std::int64_t channels = module.qkv.inputs;
-  const std::int64_t heads = module.numHeads;
-  const std::int64_t headDim = channels / heads;
-  const std::int64_t span = 2 * module.windowSize - 1;
   std::vector<double> out(x.size());
   for (std::int64_t b = 0; b < batch; ++b) {
-    for (std::int64_t window = 0; window < height / module.windowSize * (width / module.windowSize); ++window) {
-      const std::int64_t across = width / module.windowSize;
-      const std::vector<Token> tokens = tokensOfWindow(module, window / across, window % across, height, width);
-      const auto count = static_cast<std::int64_t>(tokens.size());
-
-      std::vector<double> inputs;
-      for (const Token& token : tokens) {
-        const auto first = x.begin() + (b * height * width + token.flatPosition) * channels;
-        inputs.insert(inputs.end(), first, first + channels);
-      }
-      const std::vector<double> qkv = module.qkv(inputs, count);
-
-      std::vector<double> bias;
-      std::vector<std::uint8_t> mask;
-      for (std::int64_t h = 0; h < heads; ++h) {
-        for (const Token& query : tokens) {
-          for (const Token& key : tokens) {
-            const std::int64_t dy = query.y - key.y + module.windowSize - 1;
-            const std::int64_t dx = query.x - key.x + module.windowSize - 1;
-            bias.push_back(module.relativePositionBias[static_cast<std::size_t>((dy * span + dx) * heads + h)]);
-            mask.push_back(query.region == key.region);
-          }
+    for (std::int64_t windowY = 0; windowY < height / module.windowSize; ++windowY) {
+      for (std::int64_t windowX = 0; windowX < width / module.windowSize; ++windowX) {
+        const std::vector<Token> tokens = tokensOfWindow(module, windowY, windowX, height, width);
+        std::vector<double> inside;
+        for (const Token& token : tokens) {
+          const auto first = x.begin() + (b * height * width + token.flatPosition) * channels;
+          inside.insert(inside.end(), first, first + channels);
         }
-      }
-
-      AttentionProblem problem;
-      problem.batch = 1;
-      problem.numHeadsQ = problem.numHeadsKv = heads;
-      problem.seqlenQ = problem.seqlenK = count;
-      problem.headDimQk = problem.headDimV = headDim;
-      problem.q = {qkv.data(), {0, headDim, 3 * channels, 1}};
-      problem.k = {qkv.data() + channels, problem.q.strides};
-      problem.v = {qkv.data() + 2 * channels, problem.q.strides};
-      problem.bias = {bias.data(), broadcastStrides({1, heads, count, count})};
-      problem.mask = {mask.data(), problem.bias.strides};
-      const std::vector<double> attended = attention(problem).out;  // [heads, count, headDim]
-
-      std::vector<double> joined;
-      for (std::int64_t t = 0; t < count; ++t) {
-        for (std::int64_t h = 0; h < heads; ++h) {
-          const auto first = attended.begin() + (h * count + t) * headDim;
-          joined.insert(joined.end(), first, first + headDim);
+        const std::vector<double> attended = attendInside(module, tokens, inside);
+        for (std::size_t t = 0; t < tokens.size(); ++t) {
+          std::copy_n(attended.begin() + static_cast<std::int64_t>(t) * channels, channels,
+                      out.begin() + (b * height * width + tokens[t].flatPosition) * channels);
         }
-      }
-      const std::vector<double> projected = module.proj(joined, count);
-      for (std::int64_t t = 0; t < count; ++t) {
-        std::copy_n(projected.begin() + t * channels, channels,
-                    out.begin() + (b * height * width + tokens[static_cast<std::size_t>(t)].flatPosition) * channels);
       }
     }
   }

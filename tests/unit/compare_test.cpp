@@ -157,6 +157,17 @@ TEST_F(SpoiltResult, FailsWhenAMaskedWeightIsNotQuiteZero) {
   EXPECT_FALSE(passes());
 }
 
+TEST_F(SpoiltResult, FailsWhenAPaddedKeyGetsWeightInTheModule) {
+  load("mha_separate_cross");
+  const ZeroMasks zeros = exactZeros(file_);
+  std::size_t padded = 0;
+  while (zeros.at("probs")[padded] == 0) {
+    ++padded;
+  }
+  set("probs", padded, 1e-30);
+  EXPECT_FALSE(passes());
+}
+
 TEST_F(SpoiltResult, FailsWhenARowWithoutKeysIsNotQuiteZero) {
   load("mask_empty_row");
   set("out", results_.at("out").elementCount() - 1, 1e-30);  // its last row sees no key

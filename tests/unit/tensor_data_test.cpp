@@ -63,6 +63,12 @@ TEST(TensorData, LooksAtBytesWithoutAlignment) {
   EXPECT_EQ(view.reshaped({1, 1}).at(0), -1.5);
 }
 
+TEST(TensorData, GivesTheBytesOfAMask) {
+  const TensorData mask = TensorData::fromDoubles(DType::U8, {3}, std::vector{0.0, 1.0, 128.0});
+  EXPECT_EQ(mask.toBytes(), (std::vector<std::uint8_t>{0, 1, 128}));
+  EXPECT_THROW(mask.converted(DType::I32).toBytes(), std::invalid_argument);
+}
+
 TEST(UnitInLastPlace, IsTheStepAboveAValue) {
   EXPECT_EQ(unitInLastPlace(DType::F16, 3.0), 0x1p-9);
   EXPECT_EQ(unitInLastPlace(DType::BF16, -4.0), 0x1p-5);
