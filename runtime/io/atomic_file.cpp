@@ -26,8 +26,8 @@ std::filesystem::path followLinks(const std::filesystem::path& path) {
   return error ? path : target;
 }
 
-// A name that no other process and no other AtomicFile of this one uses. It does not contain the target's name,
-// which may already be as long as the file system allows.
+// A name that no other process and no other AtomicFile of this one uses. It does not contain the target's
+// name, which may already be as long as the file system allows.
 std::filesystem::path temporaryBeside(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter{0};
   return target.parent_path() / fmt::format(".saccade-{}-{}.part", ::getpid(), counter.fetch_add(1));
@@ -37,7 +37,7 @@ std::filesystem::path temporaryBeside(const std::filesystem::path& target) {
 
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path), target_(followLinks(path)) {
   constexpr mode_t kReadWriteForAll = 0666;  // less the umask, as any new file
-  struct stat existing {};
+  struct stat existing{};
   const bool exists = ::stat(target_.c_str(), &existing) == 0;
   if (exists && !S_ISREG(existing.st_mode)) {
     throw FileError(path_, "type of file", S_ISDIR(existing.st_mode) ? "folder" : "special file",

@@ -9,13 +9,13 @@
 namespace saccade::io {
 
 // A file that appears under its name complete or not at all. Bytes go to a temporary file in the same folder;
-// commit() moves it over the name in one step. Without commit() the temporary file is removed and whatever had the
-// name before stays as it was. A symbolic link is followed; an existing file keeps its permissions. Not for use by
-// several threads at once.
+// commit() moves it over the name in one step. Without commit() the temporary file is removed and whatever
+// had the name before stays as it was. A symbolic link is followed; an existing file keeps its permissions.
+// Not for use by several threads at once.
 class AtomicFile {
  public:
-  // Throws FileError with the system's reason if the folder cannot be written to, or if `path` is something else than
-  // a regular file or a name not yet taken.
+  // Throws FileError with the system's reason if the folder cannot be written to, or if `path` is something
+  // else than a regular file or a name not yet taken.
   explicit AtomicFile(const std::filesystem::path& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

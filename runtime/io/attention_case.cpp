@@ -28,11 +28,13 @@ void readSizes(const CaseFile& file, AttentionCase& result) {
   const std::size_t rank = result.packed ? 3 : 4;
   for (const auto& [name, tensor] : {std::pair("q", &result.q), {"k", &result.k}, {"v", &result.v}}) {
     if (tensor->rank() != rank) {
-      refuseShape(file, name, tensor->shape(),
-                  result.packed ? "[tokens, heads, head_dim] in a packed case" : "[batch, heads, tokens, head_dim]");
+      refuseShape(
+          file, name, tensor->shape(),
+          result.packed ? "[tokens, heads, head_dim] in a packed case" : "[batch, heads, tokens, head_dim]");
     }
     if (tensor->dtype() != result.q.dtype()) {
-      throw FileError(file.path, fmt::format("dtype of tensor '{}'", name), std::string(dtypeName(tensor->dtype())),
+      throw FileError(file.path, fmt::format("dtype of tensor '{}'", name),
+                      std::string(dtypeName(tensor->dtype())),
                       fmt::format("it must be that of 'q', {}", dtypeName(result.q.dtype())));
     }
   }
@@ -130,7 +132,8 @@ void readPacked(const CaseFile& file, AttentionCase& result) {
 
 void readOptions(const CaseFile& file, AttentionCase& result) {
   result.causal = causalOf(file);
-  for (const auto& [key, value] : {std::pair("window_left", &result.windowLeft), {"window_right", &result.windowRight}}) {
+  for (const auto& [key, value] :
+       {std::pair("window_left", &result.windowLeft), {"window_right", &result.windowRight}}) {
     *value = file.integer(key).value_or(-1);
     if (*value < -1) {
       throw FileError(file.path, fmt::format("metadata '{}'", key), fmt::format("{}", *value),
@@ -139,7 +142,8 @@ void readOptions(const CaseFile& file, AttentionCase& result) {
   }
   result.softmaxScale = file.number("softmax_scale");
   if (result.softmaxScale && !std::isfinite(*result.softmaxScale)) {
-    throw FileError(file.path, "metadata 'softmax_scale'", fmt::format("{}", *result.softmaxScale), "it must be finite");
+    throw FileError(file.path, "metadata 'softmax_scale'", fmt::format("{}", *result.softmaxScale),
+                    "it must be finite");
   }
   result.temperature = file.number("temperature").value_or(1);
   if (!(result.temperature > 0) || std::isinf(result.temperature)) {
@@ -162,7 +166,9 @@ void readOptions(const CaseFile& file, AttentionCase& result) {
 
 Causal causalOf(const CaseFile& file) {
   const std::string causal = file.text("causal", "none");
-  return causal == "bottom_right" ? Causal::BottomRight : causal == "top_left" ? Causal::TopLeft : Causal::None;
+  return causal == "bottom_right" ? Causal::BottomRight
+         : causal == "top_left"   ? Causal::TopLeft
+                                  : Causal::None;
 }
 
 AttentionCase readAttentionCase(const CaseFile& file) {
@@ -183,8 +189,8 @@ AttentionCase readAttentionCase(const CaseFile& file) {
   }
   result.alibiSlopes = readBroadcast(file, "alibi_slopes", {result.batch, result.numHeadsQ});
   if (result.alibiSlopes && result.alibiSlopes->shape()[1] != result.numHeadsQ) {
-    refuseShape(file, "alibi_slopes", result.alibiSlopes->shape(), fmt::format("[{} or 1,{}]", result.batch,
-                                                                               result.numHeadsQ));
+    refuseShape(file, "alibi_slopes", result.alibiSlopes->shape(),
+                fmt::format("[{} or 1,{}]", result.batch, result.numHeadsQ));
   }
   if (const TensorData* sink = file.input("sink")) {
     requireShape(file, "sink", sink->shape(), {result.numHeadsQ});

@@ -28,15 +28,16 @@ struct AttentionCase {
   std::int64_t headDimV = 0;
 
   TensorData q, k, v;
-  std::optional<TensorData> bias;          // [B|1, Hq|1, Tq|1, Tk|1]
-  std::optional<TensorData> mask;          // the same, U8, non-zero = attend
-  std::optional<TensorData> alibiSlopes;   // [B|1, Hq]
-  std::optional<TensorData> sink;          // [Hq]
-  std::optional<std::vector<std::int32_t>> seqlensQ, seqlensK;      // [B], within 0..Tq and 0..Tk
-  std::optional<std::vector<std::int32_t>> cuSeqlensQ, cuSeqlensK;  // [B+1], rising, from 0 to at most the total
+  std::optional<TensorData> bias;                               // [B|1, Hq|1, Tq|1, Tk|1]
+  std::optional<TensorData> mask;                               // the same, U8, non-zero = attend
+  std::optional<TensorData> alibiSlopes;                        // [B|1, Hq]
+  std::optional<TensorData> sink;                               // [Hq]
+  std::optional<std::vector<std::int32_t>> seqlensQ, seqlensK;  // [B], within 0..Tq and 0..Tk
+  std::optional<std::vector<std::int32_t>> cuSeqlensQ,
+      cuSeqlensK;  // [B+1], rising, from 0 to at most the total
 
   Causal causal = Causal::None;
-  std::int64_t windowLeft = -1;   // -1: unbounded
+  std::int64_t windowLeft = -1;  // -1: unbounded
   std::int64_t windowRight = -1;
   std::optional<double> softmaxScale;  // absent: 1/sqrt(headDimQk)
   double temperature = 1;
@@ -48,8 +49,8 @@ struct AttentionCase {
 // The metadata key `causal` of any case; None if it is absent.
 Causal causalOf(const CaseFile& file);
 
-// Reads and checks a case whose `unknown` is empty and whose operator is one of the three above. Throws FileError naming
-// the tensor or key that does not fit the others.
+// Reads and checks a case whose `unknown` is empty and whose operator is one of the three above. Throws
+// FileError naming the tensor or key that does not fit the others.
 AttentionCase readAttentionCase(const CaseFile& file);
 
 }  // namespace saccade::io

@@ -19,7 +19,8 @@ namespace {
 
 constexpr const char* kFormat = "saccade-case-1";
 
-const std::string& requireText(const std::filesystem::path& path, const Metadata& metadata, const std::string& key) {
+const std::string& requireText(const std::filesystem::path& path, const Metadata& metadata,
+                               const std::string& key) {
   const auto found = metadata.find(key);
   if (found == metadata.end()) {
     throw FileError(path, fmt::format("metadata '{}'", key), "missing", "every case file has it");
@@ -35,7 +36,8 @@ CaseTolerance readTolerance(const std::filesystem::path& path, const Metadata& m
                                                              {"bf16", CaseTolerance::Bf16}};
   const auto found = known.find(text);
   if (found == known.end()) {
-    throw FileError(path, "metadata 'tolerance'", fmt::format("'{}'", text), "it must be exact, fp32, fp16 or bf16");
+    throw FileError(path, "metadata 'tolerance'", fmt::format("'{}'", text),
+                    "it must be exact, fp32, fp16 or bf16");
   }
   return found->second;
 }
@@ -57,7 +59,8 @@ bool isToleranceKey(const std::string& key, const OperatorFormat& format) {
 }
 
 void sortMetadata(const OperatorFormat& format, CaseFile& result) {
-  static const std::set<std::string> common = {"format", "name", "op", "rule", "probes", "reading", "tolerance"};
+  static const std::set<std::string> common = {"format", "name",    "op",       "rule",
+                                               "probes", "reading", "tolerance"};
   for (const auto& [key, value] : result.metadata) {
     const auto known = format.metadata.find(key);
     if (known == format.metadata.end()) {
@@ -90,7 +93,8 @@ void sortTensors(const OperatorFormat& format, TensorMap tensors, CaseFile& resu
     if (std::find(allowed.begin(), allowed.end(), tensor.dtype()) == allowed.end()) {
       std::vector<std::string_view> names;
       std::transform(allowed.begin(), allowed.end(), std::back_inserter(names), dtypeName);
-      throw FileError(result.path, fmt::format("dtype of tensor '{}'", name), std::string(dtypeName(tensor.dtype())),
+      throw FileError(result.path, fmt::format("dtype of tensor '{}'", name),
+                      std::string(dtypeName(tensor.dtype())),
                       fmt::format("it must be {}", fmt::join(names, " or ")));
     }
     result.inputs.emplace(name, std::move(tensor));
@@ -124,7 +128,8 @@ const TensorData& CaseFile::requireInput(const std::string& tensor) const {
   if (const TensorData* found = input(tensor)) {
     return *found;
   }
-  throw FileError(path, fmt::format("tensor '{}'", tensor), "missing", fmt::format("operator '{}' needs it", op));
+  throw FileError(path, fmt::format("tensor '{}'", tensor), "missing",
+                  fmt::format("operator '{}' needs it", op));
 }
 
 const TensorData& CaseFile::requireInput(const std::string& tensor, const Shape& shape) const {
@@ -142,7 +147,9 @@ const TensorData& CaseFile::requireInput(const std::string& tensor, const Shape&
   return found;
 }
 
-std::optional<double> CaseFile::number(const std::string& key) const { return parse<double>(*this, key, "a number"); }
+std::optional<double> CaseFile::number(const std::string& key) const {
+  return parse<double>(*this, key, "a number");
+}
 
 std::optional<std::int64_t> CaseFile::integer(const std::string& key) const {
   return parse<std::int64_t>(*this, key, "a whole number");
@@ -167,7 +174,8 @@ CaseFile readCaseFile(const std::filesystem::path& path) {
   Safetensors file = readSafetensors(path);
   const std::string format = requireText(path, file.metadata, "format");
   if (format != kFormat) {
-    throw FileError(path, "metadata 'format'", fmt::format("'{}'", format), fmt::format("it must be '{}'", kFormat));
+    throw FileError(path, "metadata 'format'", fmt::format("'{}'", format),
+                    fmt::format("it must be '{}'", kFormat));
   }
   CaseFile result;
   result.path = path;

@@ -22,12 +22,13 @@ struct CaseFile {
   std::string name;
   std::string op;
   CaseTolerance tolerance = CaseTolerance::Fp32;
-  Metadata metadata;   // everything the file says, the fields above included
+  Metadata metadata;  // everything the file says, the fields above included
   TensorMap inputs;
   TensorMap expected;  // may be empty: a case that is only to be run
 
-  // What the format does not define for this operator: the operator itself, metadata keys, tensors, and values of
-  // keys that allow only some words. A case with such an entry must be reported as not run, never as passed.
+  // What the format does not define for this operator: the operator itself, metadata keys, tensors, and
+  // values of keys that allow only some words. A case with such an entry must be reported as not run, never
+  // as passed.
   std::vector<std::string> unknown;
 
   // The tensor of that name, or nullptr.
@@ -47,8 +48,9 @@ struct CaseFile {
   std::string text(const std::string& key, const std::string& whenAbsent) const;
 };
 
-// Throws FileError if the file is no case file at all: not safetensors, another format, no name or operator, an unknown
-// tolerance, or an input in a dtype that its operator does not take. Shapes are checked by whoever runs the case.
+// Throws FileError if the file is no case file at all: not safetensors, another format, no name or operator,
+// an unknown tolerance, or an input in a dtype that its operator does not take. Shapes are checked by whoever
+// runs the case.
 CaseFile readCaseFile(const std::filesystem::path& path);
 
 // How a kernel keeps the softmax weights until they are multiplied with V; decides which tolerance applies.
@@ -60,8 +62,8 @@ struct ResultInfo {
   PRounding pRounding = PRounding::Fp32;
 };
 
-// Writes results of `caseFile` for comparison by another program: tensors under the names and in the shapes of the
-// expected ones, in whatever floating-point dtype they have. Complete file or none; throws FileError.
+// Writes results of `caseFile` for comparison by another program: tensors under the names and in the shapes
+// of the expected ones, in whatever floating-point dtype they have. Complete file or none; throws FileError.
 void writeResultFile(const std::filesystem::path& path, const CaseFile& caseFile, const TensorMap& results,
                      const ResultInfo& info);
 

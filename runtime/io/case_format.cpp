@@ -65,7 +65,8 @@ std::map<std::string, OperatorFormat> allFormats() {
        {.inputs = {{"x", kFloats}, {"weight", kFloats}, {"bias", kFloats}},
         .expected = {"out"},
         .metadata = {{"epsilon", {}}}}},
-      {"gelu", {.inputs = {{"x", kFloats}}, .expected = {"out"}, .metadata = {{"approximate", {"none", "tanh"}}}}},
+      {"gelu",
+       {.inputs = {{"x", kFloats}}, .expected = {"out"}, .metadata = {{"approximate", {"none", "tanh"}}}}},
       {"matmul",
        {.inputs = {{"a", kFloats}, {"weight", kFloats}, {"bias", kFloats}},
         .expected = {"out"},
@@ -77,7 +78,11 @@ std::map<std::string, OperatorFormat> allFormats() {
       {"sinusoidal_positions",
        {.inputs = {},
         .expected = {"out"},
-        .metadata = {{"positions", {}}, {"dim", {}}, {"base", {}}, {"layout", {"interleaved", "halves"}}, {"start", {}}}}},
+        .metadata = {{"positions", {}},
+                     {"dim", {}},
+                     {"base", {}},
+                     {"layout", {"interleaved", "halves"}},
+                     {"start", {}}}}},
       {"linear_attention",
        {.inputs = {{"q", kFloats}, {"k", kFloats}, {"v", kFloats}, {"seqlens_k", kInt32}},
         .expected = {"out"},
@@ -107,7 +112,8 @@ std::map<std::string, OperatorFormat> allFormats() {
       // A complete model whose weights are in another file; tests/cases/real/README.md.
       {"model",
        {.inputs = {{"pixel_values", kFloats}},
-        .expected = {"class_token", "patch_tokens", "class_attention", "class_states", "block_norms", "embedding_norm"},
+        .expected = {"class_token", "patch_tokens", "class_attention", "class_states", "block_norms",
+                     "embedding_norm"},
         .metadata = {{"model", {"dinov2-s/14"}},
                      {"input", {}},
                      {"weights_package", {}},
@@ -126,8 +132,8 @@ const OperatorFormat* operatorFormat(const std::string& op) {
 
 bool isVitWeightName(const std::string& name) {
   static const std::regex pattern(
-      "cls_token|pos_embed|patch_embed\\.proj\\.(weight|bias)|(norm|head)\\.(weight|bias)|"
-      "blocks\\.[0-9]{1,4}\\.((norm1|norm2|attn\\.qkv|attn\\.proj|mlp\\.fc1|mlp\\.fc2)\\.(weight|bias)|ls[12]\\.gamma)");
+      "cls_token|pos_embed|patch_embed\\.proj\\.(weight|bias)|(norm|head)\\.(weight|bias)|blocks\\.[0-9]{1,4}\\."
+      "((norm1|norm2|attn\\.qkv|attn\\.proj|mlp\\.fc1|mlp\\.fc2)\\.(weight|bias)|ls[12]\\.gamma)");
   return std::regex_match(name, pattern);
 }
 

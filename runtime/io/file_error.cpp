@@ -12,8 +12,8 @@ FileError::FileError(std::filesystem::path path, std::string field, std::string 
     : FileError(fmt::format("{}: {} is {}, but {}", path.string(), field, value, allowed), path, field, value,
                 allowed) {}
 
-FileError::FileError(const std::string& message, std::filesystem::path path, std::string field, std::string value,
-                     std::string allowed)
+FileError::FileError(const std::string& message, std::filesystem::path path, std::string field,
+                     std::string value, std::string allowed)
     : std::runtime_error(message),
       path_(std::move(path)),
       field_(std::move(field)),

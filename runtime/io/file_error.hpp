@@ -11,8 +11,8 @@ namespace saccade::io {
 // "PATH: FIELD is VALUE, but ALLOWED".
 class FileError : public std::runtime_error {
  public:
-  // `field` names what is wrong ("header length", "shape of 'q'"), `value` what was found, `allowed` is a clause that
-  // says what would be right ("the file has only 12 bytes").
+  // `field` names what is wrong ("header length", "shape of 'q'"), `value` what was found, `allowed` is a
+  // clause that says what would be right ("the file has only 12 bytes").
   FileError(std::filesystem::path path, std::string field, std::string value, std::string allowed);
 
   // For a failed system call: `action` is a verb phrase ("open for reading"), `errorNumber` an errno value.

@@ -4,9 +4,10 @@
 #include <bit>
 #include <cstdint>
 
-// The two 16-bit floating-point formats, IEEE binary16 ("half", F16) and bfloat16 (BF16), as their bit patterns.
-// Narrowing rounds once, to nearest even, straight from double: going through float would round twice.
-// Subnormals, infinities and the sign of zero are exact; a NaN stays a (quiet) NaN with its sign and leading payload.
+// The two 16-bit floating-point formats, IEEE binary16 ("half", F16) and bfloat16 (BF16), as their bit
+// patterns. Narrowing rounds once, to nearest even, straight from double: going through float would round
+// twice. Subnormals, infinities and the sign of zero are exact; a NaN stays a (quiet) NaN with its sign and
+// leading payload.
 
 namespace saccade::io {
 
@@ -30,7 +31,8 @@ constexpr std::uint16_t narrow(double value) {
     return static_cast<std::uint16_t>(sign | kInfinity | (mantissa != 0 ? payload | kQuietBit : 0));
   }
   if (exponent == 0) {
-    return static_cast<std::uint16_t>(sign);  // zero, or a double subnormal: far below half of our smallest value
+    // Zero, or a double subnormal: far below half of our smallest value.
+    return static_cast<std::uint16_t>(sign);
   }
 
   const std::uint64_t significand = mantissa | (std::uint64_t{1} << kDoubleMantissaBits);
@@ -47,7 +49,8 @@ constexpr std::uint16_t narrow(double value) {
   if (rest > half || (rest == half && (kept & 1) != 0)) {
     ++kept;
   }
-  // A normal `kept` carries its implicit leading one, which adds the missing 1 to the exponent; so does a carry.
+  // A normal `kept` carries its implicit leading one, which adds the missing 1 to the exponent; so does a
+  // carry.
   const std::uint64_t lowest = targetExponent < 1 ? 0 : static_cast<std::uint64_t>(targetExponent - 1);
   const std::uint64_t code = (lowest << kMantissaBits) + kept;
   return static_cast<std::uint16_t>(sign | (code < kInfinity ? code : kInfinity));
@@ -72,7 +75,8 @@ constexpr float halfToFloat(std::uint16_t code) {
     return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
   }
   if (exponent == 0) {
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // exact: at most ten bits times a power of two
+    // Exact: at most ten bits times a power of two.
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
     return sign != 0 ? -magnitude : magnitude;
   }
   return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));

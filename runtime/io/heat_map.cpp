@@ -10,23 +10,29 @@ namespace saccade::io {
 namespace {
 
 // Control points at equal distances; brightness grows by about the same step each time.
-constexpr double kColours[][3] = {{10, 12, 46}, {68, 30, 130}, {176, 50, 110}, {240, 120, 50}, {255, 236, 150}};
+constexpr double kColours[][3] = {
+    {10, 12, 46}, {68, 30, 130}, {176, 50, 110}, {240, 120, 50}, {255, 236, 150}};
 
 // The weight at a point of the picture, given in patches; beyond the outer patch centres it is theirs.
-double interpolated(std::span<const double> weights, std::int64_t rows, std::int64_t columns, double y, double x) {
+double interpolated(std::span<const double> weights, std::int64_t rows, std::int64_t columns, double y,
+                    double x) {
   const double row = std::clamp(y - 0.5, 0.0, static_cast<double>(rows - 1));
   const double column = std::clamp(x - 0.5, 0.0, static_cast<double>(columns - 1));
   const auto top = static_cast<std::int64_t>(row);
   const auto left = static_cast<std::int64_t>(column);
   const std::int64_t bottom = std::min(top + 1, rows - 1);
   const std::int64_t right = std::min(left + 1, columns - 1);
-  const auto at = [&](std::int64_t r, std::int64_t c) { return weights[static_cast<std::size_t>(r * columns + c)]; };
+  const auto at = [&](std::int64_t r, std::int64_t c) {
+    return weights[static_cast<std::size_t>(r * columns + c)];
+  };
   return std::lerp(std::lerp(at(top, left), at(top, right), column - static_cast<double>(left)),
                    std::lerp(at(bottom, left), at(bottom, right), column - static_cast<double>(left)),
                    row - static_cast<double>(top));
 }
 
-std::uint8_t toByte(double value) { return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0, 255.0))); }
+std::uint8_t toByte(double value) {
+  return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0, 255.0)));
+}
 
 }  // namespace
 
@@ -39,12 +45,14 @@ std::array<std::uint8_t, 3> heatColour(double value) {
   const auto below = static_cast<std::size_t>(std::min(position, kLast - 1));
   std::array<std::uint8_t, 3> colour{};
   for (std::size_t c = 0; c < 3; ++c) {
-    colour[c] = toByte(std::lerp(kColours[below][c], kColours[below + 1][c], position - static_cast<double>(below)));
+    colour[c] =
+        toByte(std::lerp(kColours[below][c], kColours[below + 1][c], position - static_cast<double>(below)));
   }
   return colour;
 }
 
-Picture heatMapOver(const Picture& picture, std::span<const double> weights, std::int64_t rows, std::int64_t columns) {
+Picture heatMapOver(const Picture& picture, std::span<const double> weights, std::int64_t rows,
+                    std::int64_t columns) {
   if (rows < 1 || columns < 1 || weights.size() != static_cast<std::size_t>(rows * columns)) {
     throw std::invalid_argument("a heat map needs one weight per patch");
   }
@@ -59,13 +67,16 @@ Picture heatMapOver(const Picture& picture, std::span<const double> weights, std
   out.pixels.reserve(grey.pixels.size() * 3);
   for (std::int64_t y = 0; y < picture.height; ++y) {
     for (std::int64_t x = 0; x < picture.width; ++x) {
-      const double patchY = (static_cast<double>(y) + 0.5) * static_cast<double>(rows) / static_cast<double>(picture.height);
+      const double patchY =
+          (static_cast<double>(y) + 0.5) * static_cast<double>(rows) / static_cast<double>(picture.height);
       const double patchX =
           (static_cast<double>(x) + 0.5) * static_cast<double>(columns) / static_cast<double>(picture.width);
-      const double value = std::clamp((interpolated(weights, rows, columns, patchY, patchX) - low) / range, 0.0, 1.0);
+      const double value =
+          std::clamp((interpolated(weights, rows, columns, patchY, patchX) - low) / range, 0.0, 1.0);
       const double opacity = std::lerp(0.45, 0.8, value);
       for (const std::uint8_t channel : heatColour(value)) {
-        out.pixels.push_back(toByte(std::lerp(static_cast<double>(grey.at(x, y, 0)), static_cast<double>(channel), opacity)));
+        out.pixels.push_back(
+            toByte(std::lerp(static_cast<double>(grey.at(x, y, 0)), static_cast<double>(channel), opacity)));
       }
     }
   }

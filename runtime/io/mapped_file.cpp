@@ -39,7 +39,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   if (descriptor.value() < 0) {
     throw FileError::fromErrno(path, "open for reading", errno);
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(descriptor.value(), &status) != 0) {
     throw FileError::fromErrno(path, "ask for the size", errno);
   }

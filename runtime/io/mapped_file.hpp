@@ -7,8 +7,9 @@
 
 namespace saccade::io {
 
-// A regular file mapped read-only. Pages are read when they are touched, so opening costs the same for any size.
-// The file must not be shortened by somebody else while it is mapped: the system would end the process with SIGBUS.
+// A regular file mapped read-only. Pages are read when they are touched, so opening costs the same for any
+// size. The file must not be shortened by somebody else while it is mapped: the system would end the process
+// with SIGBUS.
 class MappedFile {
  public:
   // Throws FileError if the path cannot be opened, is not a regular file or cannot be mapped.

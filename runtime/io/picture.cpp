@@ -33,13 +33,15 @@ Picture decodePicture(const std::filesystem::path& path, std::span<const std::by
   const int size = static_cast<int>(bytes.size());
   int width = 0, height = 0, channels = 0;
   if (stbi_info_from_memory(data, size, &width, &height, &channels) == 0) {
-    throw FileError(path, "content", bytes.empty() ? "empty" : "neither PNG nor JPEG", "it must be a picture in one of the two formats");
+    throw FileError(path, "content", bytes.empty() ? "empty" : "neither PNG nor JPEG",
+                    "it must be a picture in one of the two formats");
   }
   if (std::int64_t{width} * height > kMaxPicturePixels) {
     throw FileError(path, "size of the picture", fmt::format("{} x {}", width, height),
                     fmt::format("at most {} pixels are read", kMaxPicturePixels));
   }
-  const std::unique_ptr<stbi_uc, FreeStb> pixels(stbi_load_from_memory(data, size, &width, &height, &channels, 0));
+  const std::unique_ptr<stbi_uc, FreeStb> pixels(
+      stbi_load_from_memory(data, size, &width, &height, &channels, 0));
   if (pixels == nullptr) {
     throw FileError(path, "content", fmt::format("damaged ({})", stbi_failure_reason()),
                     "it must be a complete PNG or JPEG file");
@@ -59,7 +61,9 @@ Picture decodePicture(const std::filesystem::path& path, std::span<const std::by
   return picture;
 }
 
-Picture readPicture(const std::filesystem::path& path) { return decodePicture(path, MappedFile(path).bytes()); }
+Picture readPicture(const std::filesystem::path& path) {
+  return decodePicture(path, MappedFile(path).bytes());
+}
 
 std::vector<std::byte> encodePng(const Picture& picture) {
   std::vector<std::byte> bytes;
@@ -68,9 +72,10 @@ std::vector<std::byte> encodePng(const Picture& picture) {
     auto& target = *static_cast<std::vector<std::byte>*>(to);
     target.insert(target.end(), from, from + size);
   };
-  const int written = stbi_write_png_to_func(append, &bytes, static_cast<int>(picture.width),
-                                             static_cast<int>(picture.height), static_cast<int>(picture.channels),
-                                             picture.pixels.data(), static_cast<int>(picture.width * picture.channels));
+  const int written =
+      stbi_write_png_to_func(append, &bytes, static_cast<int>(picture.width),
+                             static_cast<int>(picture.height), static_cast<int>(picture.channels),
+                             picture.pixels.data(), static_cast<int>(picture.width * picture.channels));
   if (written == 0) {
     throw std::bad_alloc();  // the only way in which it fails
   }
@@ -89,7 +94,8 @@ Picture toGrey(const Picture& picture) {
   grey.pixels.reserve(picture.pixels.size() / 3);
   for (std::size_t i = 0; i < picture.pixels.size(); i += 3) {
     // The weights 0.299, 0.587, 0.114 in 16-bit fixed point, rounded.
-    const std::uint32_t luma = picture.pixels[i] * 19595u + picture.pixels[i + 1] * 38470u + picture.pixels[i + 2] * 7471u;
+    const std::uint32_t luma =
+        picture.pixels[i] * 19595u + picture.pixels[i + 1] * 38470u + picture.pixels[i + 2] * 7471u;
     grey.pixels.push_back(static_cast<std::uint8_t>((luma + 0x8000u) >> 16));
   }
   return grey;
@@ -109,8 +115,8 @@ Picture toRgb(const Picture& picture) {
 
 Picture centreCrop(const Picture& picture, std::int64_t width, std::int64_t height) {
   if (width > picture.width || height > picture.height) {
-    throw std::invalid_argument(fmt::format("a crop of {} x {} does not fit a picture of {} x {}", width, height,
-                                            picture.width, picture.height));
+    throw std::invalid_argument(fmt::format("a crop of {} x {} does not fit a picture of {} x {}", width,
+                                            height, picture.width, picture.height));
   }
   const std::int64_t left = (picture.width - width) / 2;
   const std::int64_t top = (picture.height - height) / 2;
@@ -122,17 +128,19 @@ Picture centreCrop(const Picture& picture, std::int64_t width, std::int64_t heig
   return crop;
 }
 
-std::vector<float> normalise(const Picture& picture, std::span<const double> mean, std::span<const double> std) {
+std::vector<float> normalise(const Picture& picture, std::span<const double> mean,
+                             std::span<const double> std) {
   const auto channels = static_cast<std::size_t>(picture.channels);
   if (mean.size() != channels || std.size() != channels) {
-    throw std::invalid_argument(fmt::format("{} means and {} deviations for {} channels", mean.size(), std.size(),
-                                            channels));
+    throw std::invalid_argument(
+        fmt::format("{} means and {} deviations for {} channels", mean.size(), std.size(), channels));
   }
   const std::size_t count = picture.pixels.size() / channels;
   std::vector<float> values(picture.pixels.size());
   for (std::size_t c = 0; c < channels; ++c) {
     for (std::size_t i = 0; i < count; ++i) {
-      values[c * count + i] = static_cast<float>((picture.pixels[i * channels + c] / 255.0 - mean[c]) / std[c]);
+      values[c * count + i] =
+          static_cast<float>((picture.pixels[i * channels + c] / 255.0 - mean[c]) / std[c]);
     }
   }
   return values;

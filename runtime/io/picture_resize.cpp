@@ -9,8 +9,8 @@ namespace saccade::io {
 
 namespace {
 
-// Weights are integers in units of 2^-22: with them every machine gives the same pixels, and sums of 8-bit values times
-// weights fit 32 bits.
+// Weights are integers in units of 2^-22: with them every machine gives the same pixels, and sums of 8-bit
+// values times weights fit 32 bits.
 constexpr int kFractionBits = 22;
 
 double cubic(double distance) {
@@ -30,7 +30,8 @@ struct Taps {
 
 Taps tapsFor(std::int64_t target, std::int64_t targetSize, std::int64_t sourceSize) {
   const double scale = static_cast<double>(sourceSize) / static_cast<double>(targetSize);
-  const double stretch = std::max(scale, 1.0);  // the kernel covers as many source pixels as one target pixel spans
+  const double stretch =
+      std::max(scale, 1.0);  // the kernel covers as many source pixels as one target pixel spans
   const double support = 2 * stretch;
   const double centre = (static_cast<double>(target) + 0.5) * scale;
   const auto first = std::max<std::int64_t>(static_cast<std::int64_t>(centre - support + 0.5), 0);

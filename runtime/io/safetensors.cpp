@@ -16,7 +16,8 @@
 #include "io/mapped_file.hpp"
 #include "io/safetensors_header.hpp"
 
-static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian and read in place");
+static_assert(std::endian::native == std::endian::little,
+              "safetensors data is little-endian and read in place");
 
 namespace saccade::io {
 
@@ -84,7 +85,8 @@ void writeSafetensors(const std::filesystem::path& path, const TensorMap& tensor
       throw FileError(path, "tensor name", "'__metadata__'", "the format keeps that name for itself");
     }
     const std::uint64_t end = offset + tensor->bytes().size();
-    header[*name] = {{"dtype", dtypeName(tensor->dtype())}, {"shape", tensor->shape()}, {"data_offsets", {offset, end}}};
+    header[*name] = {
+        {"dtype", dtypeName(tensor->dtype())}, {"shape", tensor->shape()}, {"data_offsets", {offset, end}}};
     offset = end;
   }
 

@@ -26,11 +26,12 @@ std::string shortened(std::string_view text) {
 
 std::string inQuotes(std::string_view text) { return fmt::format("'{}'", shortened(text)); }
 
-// Takes the parser's events one by one, so that a header is checked while it is read: no tree of JSON values is built,
-// repeated keys are seen, and nesting or an endless shape is refused where it starts.
+// Takes the parser's events one by one, so that a header is checked while it is read: no tree of JSON values
+// is built, repeated keys are seen, and nesting or an endless shape is refused where it starts.
 class HeaderReader {
  public:
-  HeaderReader(const std::filesystem::path& path, std::uint64_t dataSize) : path_(path), dataSize_(dataSize) {}
+  HeaderReader(const std::filesystem::path& path, std::uint64_t dataSize)
+      : path_(path), dataSize_(dataSize) {}
 
   SafetensorsHeader take() { return std::move(header_); }
 
@@ -121,14 +122,17 @@ class HeaderReader {
   }
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
-    throw FileError(path_, "header", "not valid JSON",
-                    fmt::format("it must be one JSON object in UTF-8 (byte {}: {})", position, shortened(error.what())));
+    throw FileError(
+        path_, "header", "not valid JSON",
+        fmt::format("it must be one JSON object in UTF-8 (byte {}: {})", position, shortened(error.what())));
   }
 
  private:
   enum class Place { Start, Top, Metadata, Tensor, Shape, Offsets, End };
 
-  std::string tensorField(std::string_view what) const { return fmt::format("{} of tensor {}", what, inQuotes(name_)); }
+  std::string tensorField(std::string_view what) const {
+    return fmt::format("{} of tensor {}", what, inQuotes(name_));
+  }
 
   // Ends the reading: `found` stands where the format has something else.
   bool refuse(const std::string& found) const {
@@ -136,12 +140,15 @@ class HeaderReader {
       case Place::Metadata:
         throw FileError(path_, "metadata " + inQuotes(key_), found, "metadata values must be strings");
       case Place::Tensor:
-        throw FileError(path_, tensorField(inQuotes(key_)), found,
-                        "a tensor has a string 'dtype', a list 'shape' and a list 'data_offsets' of two numbers");
+        throw FileError(
+            path_, tensorField(inQuotes(key_)), found,
+            "a tensor has a string 'dtype', a list 'shape' and a list 'data_offsets' of two numbers");
       case Place::Shape:
-        throw FileError(path_, tensorField("a dimension"), found, "it must be a whole number from 0 to 2^63-1");
+        throw FileError(path_, tensorField("a dimension"), found,
+                        "it must be a whole number from 0 to 2^63-1");
       case Place::Offsets:
-        throw FileError(path_, tensorField("a data offset"), found, "it must be a whole number from 0 to 2^64-1");
+        throw FileError(path_, tensorField("a data offset"), found,
+                        "it must be a whole number from 0 to 2^64-1");
       default:
         throw FileError(path_, key_.empty() ? "header" : "header entry " + inQuotes(key_), found,
                         "it must be an object");
@@ -160,7 +167,8 @@ class HeaderReader {
   void requireNewTensorKey(const std::string& value) const {
     const bool known = value == "dtype" || value == "shape" || value == "data_offsets";
     if (!known) {
-      throw FileError(path_, tensorField("a key"), inQuotes(value), "it must be dtype, shape or data_offsets");
+      throw FileError(path_, tensorField("a key"), inQuotes(value),
+                      "it must be dtype, shape or data_offsets");
     }
     if ((value == "dtype" && seenDType_) || (value == "shape" && seenShape_) ||
         (value == "data_offsets" && offsetCount_ != 0)) {
@@ -197,10 +205,12 @@ class HeaderReader {
                       "every tensor has a dtype, a shape and data_offsets [begin, end]");
     }
     if (entry_.begin > entry_.end || entry_.end > dataSize_) {
-      throw FileError(path_, tensorField("data_offsets"), fmt::format("[{},{}]", entry_.begin, entry_.end),
-                      fmt::format("begin <= end <= {} must hold: that many bytes follow the header", dataSize_));
+      throw FileError(
+          path_, tensorField("data_offsets"), fmt::format("[{},{}]", entry_.begin, entry_.end),
+          fmt::format("begin <= end <= {} must hold: that many bytes follow the header", dataSize_));
     }
-    // Sizes of 0 are left out of the product, so that [0, 2^62, 2^62] cannot smuggle an overflow past the check.
+    // Sizes of 0 are left out of the product, so that [0, 2^62, 2^62] cannot smuggle an overflow past the
+    // check.
     auto elements = std::uint64_t{1};
     bool empty = false;
     const std::uint64_t limit = std::numeric_limits<std::int64_t>::max() / dtypeSize(entry_.dtype);
@@ -208,7 +218,8 @@ class HeaderReader {
       const auto factor = static_cast<std::uint64_t>(size);
       empty = empty || factor == 0;
       if (factor > 1 && elements > limit / factor) {
-        throw FileError(path_, tensorField("shape"), shapeText(entry_.shape), "its number of bytes exceeds 2^63");
+        throw FileError(path_, tensorField("shape"), shapeText(entry_.shape),
+                        "its number of bytes exceeds 2^63");
       }
       elements *= std::max(factor, std::uint64_t{1});
     }
@@ -235,13 +246,15 @@ class HeaderReader {
 };
 
 // The format leaves no byte unused and none used twice.
-void requireFullCover(const std::filesystem::path& path, const SafetensorsHeader& header, std::uint64_t dataSize) {
+void requireFullCover(const std::filesystem::path& path, const SafetensorsHeader& header,
+                      std::uint64_t dataSize) {
   std::vector<std::pair<const std::string*, const TensorEntry*>> byOffset;
   for (const auto& [name, entry] : header.tensors) {
     byOffset.emplace_back(&name, &entry);
   }
   std::sort(byOffset.begin(), byOffset.end(), [](const auto& left, const auto& right) {
-    return std::pair(left.second->begin, left.second->end) < std::pair(right.second->begin, right.second->end);
+    return std::pair(left.second->begin, left.second->end) <
+           std::pair(right.second->begin, right.second->end);
   });
   std::uint64_t covered = 0;
   for (const auto& [name, entry] : byOffset) {
@@ -264,9 +277,10 @@ void requireFullCover(const std::filesystem::path& path, const SafetensorsHeader
 SafetensorsHeader parseSafetensorsHeader(const std::filesystem::path& path, std::string_view json,
                                          std::uint64_t dataSize) {
   if (json.empty() || json.front() != '{') {
-    throw FileError(path, "first character of the header",
-                    json.empty() ? "missing" : fmt::format("0x{:02x}", static_cast<unsigned char>(json.front())),
-                    "it must be '{'");
+    throw FileError(
+        path, "first character of the header",
+        json.empty() ? "missing" : fmt::format("0x{:02x}", static_cast<unsigned char>(json.front())),
+        "it must be '{'");
   }
   HeaderReader reader(path, dataSize);
   nlohmann::json::sax_parse(json.begin(), json.end(), &reader);

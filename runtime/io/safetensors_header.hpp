@@ -24,8 +24,9 @@ struct SafetensorsHeader {
   std::map<std::string, TensorEntry> tensors;
 };
 
-// Reads the JSON text of a header and checks that each entry is consistent in itself and with `dataSize`, the number
-// of bytes after the header, and that the entries cover those bytes without gap or overlap. `path` is for messages.
+// Reads the JSON text of a header and checks that each entry is consistent in itself and with `dataSize`, the
+// number of bytes after the header, and that the entries cover those bytes without gap or overlap. `path` is
+// for messages.
 SafetensorsHeader parseSafetensorsHeader(const std::filesystem::path& path, std::string_view json,
                                          std::uint64_t dataSize);
 

@@ -127,7 +127,8 @@ double unitInLastPlace(DType dtype, double magnitude) {
     case DType::F32: format = {23, -126}; break;
     case DType::F16: format = {10, -14}; break;
     case DType::BF16: format = {7, -126}; break;
-    default: throw std::invalid_argument(fmt::format("dtype {} has no unit in the last place", dtypeName(dtype)));
+    default:
+      throw std::invalid_argument(fmt::format("dtype {} has no unit in the last place", dtypeName(dtype)));
   }
   const int exponent = magnitude == 0 ? format.lowestExponent : std::ilogb(magnitude);
   return std::ldexp(1.0, std::max(exponent, format.lowestExponent) - format.mantissaBits);
@@ -161,7 +162,8 @@ TensorData::TensorData(DType dtype, Shape shape, std::vector<std::byte> bytes)
   owner_ = owned;
 }
 
-TensorData::TensorData(DType dtype, Shape shape, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
+TensorData::TensorData(DType dtype, Shape shape, std::span<const std::byte> bytes,
+                       std::shared_ptr<const void> owner)
     : dtype_(dtype), shape_(std::move(shape)), owner_(std::move(owner)), bytes_(bytes) {
   requireByteCount(dtype_, shape_, bytes.size());
 }
@@ -218,7 +220,9 @@ std::vector<std::int32_t> TensorData::toInt32s() const {
   return values;
 }
 
-TensorData TensorData::reshaped(Shape shape) const { return TensorData(dtype_, std::move(shape), bytes_, owner_); }
+TensorData TensorData::reshaped(Shape shape) const {
+  return TensorData(dtype_, std::move(shape), bytes_, owner_);
+}
 
 TensorData TensorData::converted(DType dtype) const {
   return dtype == dtype_ ? *this : fromDoubles(dtype, shape_, toDoubles());

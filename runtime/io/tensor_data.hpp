@@ -21,11 +21,12 @@ std::size_t dtypeSize(DType dtype);
 std::string_view dtypeName(DType dtype);
 std::optional<DType> dtypeFromName(std::string_view name);
 
-// `value` rounded once, to nearest even, to what `dtype` can hold, and widened again. Floating-point dtypes only.
+// `value` rounded once, to nearest even, to what `dtype` can hold, and widened again. Floating-point dtypes
+// only.
 double roundedTo(DType dtype, double value);
 
-// The distance between |magnitude| and the next larger value of the floating-point `dtype` (the smallest subnormal
-// at 0). `magnitude` must be finite.
+// The distance between |magnitude| and the next larger value of the floating-point `dtype` (the smallest
+// subnormal at 0). `magnitude` must be finite.
 double unitInLastPlace(DType dtype, double magnitude);
 
 // Sizes from the outermost dimension to the innermost; a size may be 0; an empty shape is a scalar.
@@ -37,13 +38,15 @@ std::string shapeText(const Shape& shape);  // "[2,3,64]"
 // The multi-dimensional index of element `flatIndex` of a row-major tensor.
 Shape unflatten(std::size_t flatIndex, const Shape& shape);
 
-// A tensor in host memory, row-major and contiguous. It either owns its bytes or keeps alive what owns them (a mapped
-// file). Copies share the bytes, which are never changed after construction: any number of threads may read one.
+// A tensor in host memory, row-major and contiguous. It either owns its bytes or keeps alive what owns them
+// (a mapped file). Copies share the bytes, which are never changed after construction: any number of threads
+// may read one.
 class TensorData {
  public:
   TensorData() = default;  // F32, shape [0]
 
-  // Takes bytes over. Throws std::invalid_argument unless `bytes` has exactly the size that dtype and shape need.
+  // Takes bytes over. Throws std::invalid_argument unless `bytes` has exactly the size that dtype and shape
+  // need.
   TensorData(DType dtype, Shape shape, std::vector<std::byte> bytes);
 
   // Looks at bytes that `owner` keeps alive; they need no alignment. Throws as above.
@@ -64,10 +67,12 @@ class TensorData {
   double at(std::size_t flatIndex) const;
   std::vector<double> toDoubles() const;
   std::vector<float> toFloats() const;  // F64 is rounded
-  std::vector<std::uint8_t> toBytes() const;   // of a U8 tensor; throws std::invalid_argument for another dtype
+  std::vector<std::uint8_t> toBytes()
+      const;  // of a U8 tensor; throws std::invalid_argument for another dtype
   std::vector<std::int32_t> toInt32s() const;  // throws std::out_of_range for a value that is no int32
 
-  // The same bytes under another shape with as many elements; throws std::invalid_argument if it has more or fewer.
+  // The same bytes under another shape with as many elements; throws std::invalid_argument if it has more or
+  // fewer.
   TensorData reshaped(Shape shape) const;
 
   // The same values in another dtype, rounded as fromDoubles does; shares the bytes if the dtype is the same.

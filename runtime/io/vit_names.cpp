@@ -50,9 +50,9 @@ const VitNames kDinov2 = {
 VitNames detectVitNames(const std::filesystem::path& path, const TensorMap& tensors) {
   for (const VitNames& family : {kDinov2, kTimm}) {
     for (const auto& [name, tensor] : tensors) {
-      const bool prefixEnds = name.size() == family.classToken.size() ||
-                              (name.size() > family.classToken.size() &&
-                               name[name.size() - family.classToken.size() - 1] == '.');
+      const bool prefixEnds =
+          name.size() == family.classToken.size() ||
+          (name.size() > family.classToken.size() && name[name.size() - family.classToken.size() - 1] == '.');
       if (name.ends_with(family.classToken) && prefixEnds) {
         VitNames names = family;
         names.prefix = name.substr(0, name.size() - family.classToken.size());
@@ -60,8 +60,9 @@ VitNames detectVitNames(const std::filesystem::path& path, const TensorMap& tens
       }
     }
   }
-  throw FileError(path, "class token", "missing",
-                  "a Vision Transformer has the tensor 'cls_token' (timm) or 'embeddings.cls_token' (DINOv2)");
+  throw FileError(
+      path, "class token", "missing",
+      "a Vision Transformer has the tensor 'cls_token' (timm) or 'embeddings.cls_token' (DINOv2)");
 }
 
 }  // namespace saccade::io

@@ -10,7 +10,8 @@
 
 namespace saccade::io {
 
-// How one family of files calls the parts of a Vision Transformer. "weight" and "bias" are appended to names of layers.
+// How one family of files calls the parts of a Vision Transformer. "weight" and "bias" are appended to names
+// of layers.
 struct VitNames {
   std::string prefix;  // before every name, "" or "backbone." for example
   std::string classToken;
@@ -23,7 +24,7 @@ struct VitNames {
   std::string scale1, scale2;  // complete names of the LayerScale vectors
   std::string fc1, fc2;
   std::string norm;
-  std::string head;  // empty: this family has none
+  std::string head;                  // empty: this family has none
   std::vector<std::string> ignored;  // tensors that are stored but play no part in inference
 };
 

@@ -9,8 +9,8 @@
 
 #include "io/safetensors.hpp"
 
-// The weights of a Vision Transformer under one set of names, whatever the file calls them: timm's VisionTransformer or
-// Hugging Face's Dinov2Model (with or without a prefix such as "backbone.").
+// The weights of a Vision Transformer under one set of names, whatever the file calls them: timm's
+// VisionTransformer or Hugging Face's Dinov2Model (with or without a prefix such as "backbone.").
 
 namespace saccade::io {
 
@@ -45,11 +45,11 @@ struct NormWeights {
 
 struct VitBlockWeights {
   NormWeights norm1;
-  LinearWeights qkv;                // [3E,E], rows Q, K, V; head h owns rows h*D .. h*D+D-1 of each
-  LinearWeights proj;               // [E,E]
+  LinearWeights qkv;                 // [3E,E], rows Q, K, V; head h owns rows h*D .. h*D+D-1 of each
+  LinearWeights proj;                // [E,E]
   std::optional<TensorData> scale1;  // LayerScale, [E]
   NormWeights norm2;
-  LinearWeights fc1, fc2;           // [M,E], [E,M]
+  LinearWeights fc1, fc2;            // [M,E], [E,M]
   std::optional<TensorData> scale2;  // [E]
 };
 
@@ -63,11 +63,13 @@ struct VitWeights {
   std::optional<LinearWeights> head;  // [numClasses,E]
 };
 
-// Takes a model out of the tensors of a file. The geometry comes from the shapes; metadata say the rest (num_heads,
-// epsilon, approximate, mean, std, class_names) and, where they name a size, must agree with the shapes. Tensors keep
-// their dtype and share the file's bytes, but for query, key and value that a file keeps apart: those are joined.
-// Throws FileError naming the tensor or key that is missing, misshapen or has no place in the model.
-VitWeights vitWeightsFrom(const std::filesystem::path& path, const TensorMap& tensors, const Metadata& metadata);
+// Takes a model out of the tensors of a file. The geometry comes from the shapes; metadata say the rest
+// (num_heads, epsilon, approximate, mean, std, class_names) and, where they name a size, must agree with the
+// shapes. Tensors keep their dtype and share the file's bytes, but for query, key and value that a file keeps
+// apart: those are joined. Throws FileError naming the tensor or key that is missing, misshapen or has no
+// place in the model.
+VitWeights vitWeightsFrom(const std::filesystem::path& path, const TensorMap& tensors,
+                          const Metadata& metadata);
 
 // The same for a whole file.
 VitWeights readVitWeights(const std::filesystem::path& path);

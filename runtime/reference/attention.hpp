@@ -5,7 +5,8 @@
 
 #include "reference/attention_problem.hpp"
 
-// The attention operator as a textbook writes it, in double precision: the definition of right for every kernel.
+// The attention operator as a textbook writes it, in double precision: the definition of right for every
+// kernel.
 
 namespace saccade::reference {
 

@@ -14,14 +14,16 @@ namespace saccade::reference {
 using io::Causal;
 using io::Normalizer;
 
-// A view of a four-dimensional array: batch, head, token or query, channel or key. Strides are in elements and may be
-// 0 (broadcast). No data: the tensor is absent.
+// A view of a four-dimensional array: batch, head, token or query, channel or key. Strides are in elements
+// and may be 0 (broadcast). No data: the tensor is absent.
 template <typename Value>
 struct View4 {
   const Value* data = nullptr;
   std::array<std::int64_t, 4> strides{};
 
-  Value at(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t c) const { return row(b, h, t)[c * strides[3]]; }
+  Value at(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t c) const {
+    return row(b, h, t)[c * strides[3]];
+  }
 
   // The first of the values along the last dimension; they lie strides[3] apart.
   const Value* row(std::int64_t b, std::int64_t h, std::int64_t t) const {
@@ -42,18 +44,19 @@ struct AttentionProblem {
   std::int64_t headDimQk = 0;
   std::int64_t headDimV = 0;
 
-  View4<double> q;  // [B,Hq,Tq,Dk]
-  View4<double> k;  // [B,Hkv,Tk,Dk]
-  View4<double> v;  // [B,Hkv,Tk,Dv]
+  View4<double> q;           // [B,Hq,Tq,Dk]
+  View4<double> k;           // [B,Hkv,Tk,Dk]
+  View4<double> v;           // [B,Hkv,Tk,Dv]
   View4<double> bias;        // optional, [B,Hq,Tq,Tk]
   View4<std::uint8_t> mask;  // optional, [B,Hq,Tq,Tk], non-zero = attend
 
-  std::span<const std::int32_t> seqlensQ, seqlensK;      // optional, [B]
-  std::span<const std::int32_t> cuSeqlensQ, cuSeqlensK;  // optional, [B+1]: packed sequences, batch strides unused
+  std::span<const std::int32_t> seqlensQ, seqlensK;  // optional, [B]
+  std::span<const std::int32_t> cuSeqlensQ,
+      cuSeqlensK;  // optional, [B+1]: packed sequences, batch strides unused
 
-  std::span<const double> alibiSlopes;     // optional, [Hq] or [B,Hq]
-  std::int64_t alibiBatchStride = 0;       // 0 or Hq
-  std::span<const double> sink;            // optional, [Hq]
+  std::span<const double> alibiSlopes;  // optional, [Hq] or [B,Hq]
+  std::int64_t alibiBatchStride = 0;    // 0 or Hq
+  std::span<const double> sink;         // optional, [Hq]
 
   Causal causal = Causal::None;
   std::int64_t windowLeft = -1;  // -1: unbounded

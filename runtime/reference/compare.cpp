@@ -29,7 +29,8 @@ struct Element {
   bool passes() const { return error <= allowed; }
 };
 
-Element compareElement(double got, double expected, io::DType dtype, const TensorTolerance& tolerance, bool mustBeZero) {
+Element compareElement(double got, double expected, io::DType dtype, const TensorTolerance& tolerance,
+                       bool mustBeZero) {
   Element element{expected, got, 0, 0};
   if (tolerance.exact) {
     element.expected = expected = io::roundedTo(dtype, expected);
@@ -60,8 +61,9 @@ std::string describe(const TensorComparison& comparison, bool mustBeZero) {
 
 }  // namespace
 
-TensorComparison compareTensor(const std::string& name, const io::TensorData& result, const io::TensorData& expected,
-                               const TensorTolerance& tolerance, std::span<const std::uint8_t> mustBeZero) {
+TensorComparison compareTensor(const std::string& name, const io::TensorData& result,
+                               const io::TensorData& expected, const TensorTolerance& tolerance,
+                               std::span<const std::uint8_t> mustBeZero) {
   TensorComparison comparison;
   comparison.tensor = name;
   if (result.shape() != expected.shape()) {
@@ -71,8 +73,8 @@ TensorComparison compareTensor(const std::string& name, const io::TensorData& re
     return comparison;
   }
   if (!mustBeZero.empty() && mustBeZero.size() != expected.elementCount()) {
-    throw std::invalid_argument(fmt::format("{} entries of mustBeZero for {} elements of {}", mustBeZero.size(),
-                                            expected.elementCount(), name));
+    throw std::invalid_argument(fmt::format("{} entries of mustBeZero for {} elements of {}",
+                                            mustBeZero.size(), expected.elementCount(), name));
   }
   comparison.compared = expected.elementCount();
   bool worstMustBeZero = false;

@@ -16,7 +16,8 @@ namespace saccade::reference {
 struct TensorTolerance {
   double absolute = 0;
   double relative = 0;
-  // The result must be the expected value rounded to the result's dtype, bit for bit apart from the sign of zero.
+  // The result must be the expected value rounded to the result's dtype, bit for bit apart from the sign of
+  // zero.
   bool exact = false;
 };
 
@@ -34,15 +35,16 @@ struct TensorComparison {
   double got = 0;
   double error = 0;
   double allowed = 0;
-  double ratio = 0;  // error / allowed; infinite where no tolerance applies and the values differ
+  double ratio = 0;    // error / allowed; infinite where no tolerance applies and the values differ
   std::string reason;  // one sentence if it failed, else empty
 };
 
-// Compares element by element. Shapes must be equal; NaN is expected exactly where it stands, infinities with their
-// sign. `mustBeZero`, if not empty, has one entry per element: where it is not 0, only zero passes, whatever the
-// tolerance.
-TensorComparison compareTensor(const std::string& name, const io::TensorData& result, const io::TensorData& expected,
-                               const TensorTolerance& tolerance, std::span<const std::uint8_t> mustBeZero = {});
+// Compares element by element. Shapes must be equal; NaN is expected exactly where it stands, infinities with
+// their sign. `mustBeZero`, if not empty, has one entry per element: where it is not 0, only zero passes,
+// whatever the tolerance.
+TensorComparison compareTensor(const std::string& name, const io::TensorData& result,
+                               const io::TensorData& expected, const TensorTolerance& tolerance,
+                               std::span<const std::uint8_t> mustBeZero = {});
 
 struct CaseComparison {
   std::vector<TensorComparison> tensors;
@@ -54,9 +56,10 @@ struct CaseComparison {
   const TensorComparison* worst() const;
 };
 
-// Compares the results of a case with what the file expects, with the file's own tolerances. A tolerance that the file
-// does not give is computed from the inputs as tolerance.hpp says. `pRounding` is how the kernel kept its softmax
-// weights. The case must have no `unknown` entries. Throws io::FileError if the file's tensors do not fit each other.
+// Compares the results of a case with what the file expects, with the file's own tolerances. A tolerance that
+// the file does not give is computed from the inputs as tolerance.hpp says. `pRounding` is how the kernel
+// kept its softmax weights. The case must have no `unknown` entries. Throws io::FileError if the file's
+// tensors do not fit each other.
 CaseComparison compareCase(const io::CaseFile& file, const io::TensorMap& results, io::PRounding pRounding);
 
 }  // namespace saccade::reference

@@ -60,10 +60,14 @@ ZeroMasks paddedZeros(const AttentionProblem& problem) {
 // Tokens lie outside heads in packed tensors; what belongs to no sequence is zero.
 ZeroMasks packedZeros(const AttentionProblem& packed) {
   ZeroMasks masks = {
-      {"out", std::vector<std::uint8_t>(static_cast<std::size_t>(packed.seqlenQ * packed.numHeadsQ * packed.headDimV), 1)},
-      {"dq", std::vector<std::uint8_t>(static_cast<std::size_t>(packed.seqlenQ * packed.numHeadsQ * packed.headDimQk), 1)},
-      {"dk", std::vector<std::uint8_t>(static_cast<std::size_t>(packed.seqlenK * packed.numHeadsKv * packed.headDimQk), 1)},
-      {"dv", std::vector<std::uint8_t>(static_cast<std::size_t>(packed.seqlenK * packed.numHeadsKv * packed.headDimV), 1)}};
+      {"out", std::vector<std::uint8_t>(
+                  static_cast<std::size_t>(packed.seqlenQ * packed.numHeadsQ * packed.headDimV), 1)},
+      {"dq", std::vector<std::uint8_t>(
+                 static_cast<std::size_t>(packed.seqlenQ * packed.numHeadsQ * packed.headDimQk), 1)},
+      {"dk", std::vector<std::uint8_t>(
+                 static_cast<std::size_t>(packed.seqlenK * packed.numHeadsKv * packed.headDimQk), 1)},
+      {"dv", std::vector<std::uint8_t>(
+                 static_cast<std::size_t>(packed.seqlenK * packed.numHeadsKv * packed.headDimV), 1)}};
   for (const Sequence& sequence : splitSequences(packed)) {
     const ZeroMasks parts = paddedZeros(sequence.problem);
     const auto place = [&](const char* name, std::int64_t heads, std::int64_t tokens, std::int64_t firstToken,
@@ -91,7 +95,8 @@ std::vector<std::uint8_t> hiddenByMha(const io::CaseFile& file) {
   problem.batch = x[0];
   problem.numHeadsQ = problem.numHeadsKv = file.requireInteger("num_heads");
   problem.seqlenQ = x[1];
-  problem.seqlenK = file.input("x_kv") == nullptr ? x[1] : file.requireInput("x_kv", {x[0], any, any}).shape()[1];
+  problem.seqlenK =
+      file.input("x_kv") == nullptr ? x[1] : file.requireInput("x_kv", {x[0], any, any}).shape()[1];
   problem.causal = io::causalOf(file);
   std::vector<std::uint8_t> mask;
   if (file.input("key_padding_mask") != nullptr) {

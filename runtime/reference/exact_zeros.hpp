@@ -11,7 +11,8 @@
 
 namespace saccade::reference {
 
-// For each tensor name, one entry per element: 1 where the result must be exactly 0 because nothing is visible there.
+// For each tensor name, one entry per element: 1 where the result must be exactly 0 because nothing is
+// visible there.
 using ZeroMasks = std::map<std::string, std::vector<std::uint8_t>>;
 
 // `out` and `dq` of rows that see no key, `probs` of hidden keys, `dk` and `dv` of keys that no row sees.

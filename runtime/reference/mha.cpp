@@ -11,7 +11,8 @@ namespace saccade::reference {
 namespace {
 
 // Values [B,T,H*D] seen as [B,H,T,D].
-View4<double> headsOf(const std::vector<double>& values, std::int64_t seqlen, std::int64_t heads, std::int64_t headDim) {
+View4<double> headsOf(const std::vector<double>& values, std::int64_t seqlen, std::int64_t heads,
+                      std::int64_t headDim) {
   return {values.data(), {seqlen * heads * headDim, headDim, heads * headDim, 1}};
 }
 
@@ -40,8 +41,9 @@ Linear<Real> Linear<Real>::rows(std::int64_t first, std::int64_t count) const {
 }
 
 template <typename Real>
-MhaResult<Real> multiHeadAttention(const Mha<Real>& module, std::span<const Real> x, std::span<const Real> xKv,
-                                   const MhaSize& size, std::span<const std::uint8_t> keyPaddingMask, Probs probs) {
+MhaResult<Real> multiHeadAttention(const Mha<Real>& module, std::span<const Real> x,
+                                   std::span<const Real> xKv, const MhaSize& size,
+                                   std::span<const std::uint8_t> keyPaddingMask, Probs probs) {
   const std::vector<double> q = widened(module.q(x, size.batch * size.seqlenQ));
   const std::vector<double> k = widened(module.k(xKv, size.batch * size.seqlenK));
   const std::vector<double> v = widened(module.v(xKv, size.batch * size.seqlenK));
@@ -82,9 +84,11 @@ MhaResult<Real> multiHeadAttention(const Mha<Real>& module, std::span<const Real
 
 template struct Linear<float>;
 template struct Linear<double>;
-template MhaResult<float> multiHeadAttention(const Mha<float>&, std::span<const float>, std::span<const float>,
-                                             const MhaSize&, std::span<const std::uint8_t>, Probs);
-template MhaResult<double> multiHeadAttention(const Mha<double>&, std::span<const double>, std::span<const double>,
-                                              const MhaSize&, std::span<const std::uint8_t>, Probs);
+template MhaResult<float> multiHeadAttention(const Mha<float>&, std::span<const float>,
+                                             std::span<const float>, const MhaSize&,
+                                             std::span<const std::uint8_t>, Probs);
+template MhaResult<double> multiHeadAttention(const Mha<double>&, std::span<const double>,
+                                              std::span<const double>, const MhaSize&,
+                                              std::span<const std::uint8_t>, Probs);
 
 }  // namespace saccade::reference

@@ -22,8 +22,8 @@ struct Linear {
   Linear rows(std::int64_t first, std::int64_t count) const;
 };
 
-// The multi-head attention module: projections of x and x_kv, attention, output projection. Head h owns channels
-// h*D .. h*D+D-1 of q, with D = E / num_heads; scale 1/sqrt(D).
+// The multi-head attention module: projections of x and x_kv, attention, output projection. Head h owns
+// channels h*D .. h*D+D-1 of q, with D = E / num_heads; scale 1/sqrt(D).
 template <typename Real>
 struct Mha {
   Linear<Real> q, k, v, out;
@@ -44,10 +44,11 @@ struct MhaResult {
   std::vector<Real> probs;  // on request: [B,H,Tq,Tk]
 };
 
-// x [B,Tq,E], xKv [B,Tk,Ekv] (self-attention: the same span). keyPaddingMask [B,Tk], non-zero = attend, or empty. A row
-// that sees no key gives the bias of the output projection.
+// x [B,Tq,E], xKv [B,Tk,Ekv] (self-attention: the same span). keyPaddingMask [B,Tk], non-zero = attend, or
+// empty. A row that sees no key gives the bias of the output projection.
 template <typename Real>
-MhaResult<Real> multiHeadAttention(const Mha<Real>& module, std::span<const Real> x, std::span<const Real> xKv,
-                                   const MhaSize& size, std::span<const std::uint8_t> keyPaddingMask, Probs probs);
+MhaResult<Real> multiHeadAttention(const Mha<Real>& module, std::span<const Real> x,
+                                   std::span<const Real> xKv, const MhaSize& size,
+                                   std::span<const std::uint8_t> keyPaddingMask, Probs probs);
 
 }  // namespace saccade::reference

@@ -11,7 +11,8 @@ namespace {
 
 // Makes the whole row NaN if one score is NaN or +inf; says whether it did.
 bool poison(Row& row) {
-  const bool poisoned = std::any_of(row.weights.begin(), row.weights.end(), [](double s) { return !std::isfinite(s); });
+  const bool poisoned =
+      std::any_of(row.weights.begin(), row.weights.end(), [](double s) { return !std::isfinite(s); });
   if (poisoned) {
     std::fill(row.weights.begin(), row.weights.end(), std::numeric_limits<double>::quiet_NaN());
   }

@@ -12,7 +12,8 @@ namespace saccade::reference {
 template <typename Real>
 std::vector<Real> matmul(std::span<const Real> a, std::span<const Real> weight, WeightLayout layout,
                          std::span<const Real> bias, std::int64_t m, std::int64_t n, std::int64_t k) {
-  // The inner loop runs along a row of [K,N], so that the compiler can vectorise it without reordering any sum.
+  // The inner loop runs along a row of [K,N], so that the compiler can vectorise it without reordering any
+  // sum.
   std::vector<Real> byInput(static_cast<std::size_t>(k * n));
   for (std::int64_t i = 0; i < k; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -44,7 +45,8 @@ std::vector<Real> gelu(std::span<const Real> x, Gelu form) {
   };
   const auto approximate = [](Real value) {
     const Real factor = std::sqrt(2 * std::numbers::inv_pi_v<Real>);
-    return value / 2 * (1 + std::tanh(factor * (value + static_cast<Real>(0.044715) * value * value * value)));
+    return value / 2 *
+           (1 + std::tanh(factor * (value + static_cast<Real>(0.044715) * value * value * value)));
   };
   std::vector<Real> out(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -65,7 +67,8 @@ std::vector<Real> layerNorm(std::span<const Real> x, std::span<const Real> weigh
                             std::int64_t rows, std::int64_t n, double epsilon) {
   std::vector<Real> out(x.size());
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::span<const Real> values = x.subspan(static_cast<std::size_t>(row * n), static_cast<std::size_t>(n));
+    const std::span<const Real> values =
+        x.subspan(static_cast<std::size_t>(row * n), static_cast<std::size_t>(n));
     Real sum = 0;
     for (const Real value : values) {
       sum += value;
@@ -90,7 +93,8 @@ std::vector<Real> softmax(std::span<const Real> x, std::int64_t rows, std::int64
   constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
   std::vector<Real> out(x.size(), Real{0});
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::span<const Real> values = x.subspan(static_cast<std::size_t>(row * n), static_cast<std::size_t>(n));
+    const std::span<const Real> values =
+        x.subspan(static_cast<std::size_t>(row * n), static_cast<std::size_t>(n));
     Real highest = -kInfinity;
     for (const Real value : values) {
       highest = std::isnan(value) || value > highest ? value : highest;
@@ -115,8 +119,9 @@ std::vector<Real> softmax(std::span<const Real> x, std::int64_t rows, std::int64
 }
 
 template <typename Real>
-std::vector<Real> patchEmbed(std::span<const Real> image, std::span<const Real> weight, std::span<const Real> bias,
-                             const ImageSize& size, std::int64_t patchSize, std::int64_t embedDim) {
+std::vector<Real> patchEmbed(std::span<const Real> image, std::span<const Real> weight,
+                             std::span<const Real> bias, const ImageSize& size, std::int64_t patchSize,
+                             std::int64_t embedDim) {
   const std::int64_t down = size.height / patchSize;
   const std::int64_t across = size.width / patchSize;
   const std::int64_t inputs = size.channels * patchSize * patchSize;
@@ -139,8 +144,8 @@ std::vector<Real> patchEmbed(std::span<const Real> image, std::span<const Real> 
   return matmul<Real>(patches, weight, WeightLayout::Nk, bias, size.batch * down * across, embedDim, inputs);
 }
 
-std::vector<double> sinusoidalPositions(std::int64_t positions, std::int64_t dim, double base, PositionLayout layout,
-                                        std::int64_t start) {
+std::vector<double> sinusoidalPositions(std::int64_t positions, std::int64_t dim, double base,
+                                        PositionLayout layout, std::int64_t start) {
   const std::int64_t pairs = (dim + 1) / 2;
   std::vector<double> out(static_cast<std::size_t>(positions * dim));
   for (std::int64_t t = 0; t < positions; ++t) {
@@ -158,15 +163,15 @@ std::vector<double> sinusoidalPositions(std::int64_t positions, std::int64_t dim
   return out;
 }
 
-#define SACCADE_INSTANTIATE_OPS(Real)                                                                                  \
-  template std::vector<Real> matmul(std::span<const Real>, std::span<const Real>, WeightLayout, std::span<const Real>, \
-                                    std::int64_t, std::int64_t, std::int64_t);                                         \
-  template std::vector<Real> gelu(std::span<const Real>, Gelu);                                                        \
-  template std::vector<Real> add(std::span<const Real>, std::span<const Real>);                                        \
-  template std::vector<Real> layerNorm(std::span<const Real>, std::span<const Real>, std::span<const Real>,            \
-                                       std::int64_t, std::int64_t, double);                                            \
-  template std::vector<Real> softmax(std::span<const Real>, std::int64_t, std::int64_t);                               \
-  template std::vector<Real> patchEmbed(std::span<const Real>, std::span<const Real>, std::span<const Real>,           \
+#define SACCADE_INSTANTIATE_OPS(Real)                                                                        \
+  template std::vector<Real> matmul(std::span<const Real>, std::span<const Real>, WeightLayout,              \
+                                    std::span<const Real>, std::int64_t, std::int64_t, std::int64_t);        \
+  template std::vector<Real> gelu(std::span<const Real>, Gelu);                                              \
+  template std::vector<Real> add(std::span<const Real>, std::span<const Real>);                              \
+  template std::vector<Real> layerNorm(std::span<const Real>, std::span<const Real>, std::span<const Real>,  \
+                                       std::int64_t, std::int64_t, double);                                  \
+  template std::vector<Real> softmax(std::span<const Real>, std::int64_t, std::int64_t);                     \
+  template std::vector<Real> patchEmbed(std::span<const Real>, std::span<const Real>, std::span<const Real>, \
                                         const ImageSize&, std::int64_t, std::int64_t);
 
 SACCADE_INSTANTIATE_OPS(float)

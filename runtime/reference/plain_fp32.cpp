@@ -47,8 +47,8 @@ float floatScore(const AttentionProblem& problem, const Place& at, std::int64_t 
     s += static_cast<float>(problem.bias.at(at.b, at.h, at.i, j));
   }
   if (!problem.alibiSlopes.empty()) {
-    const auto slope =
-        static_cast<float>(problem.alibiSlopes[static_cast<std::size_t>(at.b * problem.alibiBatchStride + at.h)]);
+    const auto slope = static_cast<float>(
+        problem.alibiSlopes[static_cast<std::size_t>(at.b * problem.alibiBatchStride + at.h)]);
     s -= slope * static_cast<float>(std::abs(at.i + diagonalOffset(problem, at.b) - j));
   }
   return s;
@@ -77,7 +77,8 @@ class RowComputer {
       : problem_(problem),
         at_(at),
         storage_(storage),
-        sink_(problem.sink.empty() ? -kInfinity : static_cast<float>(problem.sink[static_cast<std::size_t>(at.h)])) {}
+        sink_(problem.sink.empty() ? -kInfinity
+                                   : static_cast<float>(problem.sink[static_cast<std::size_t>(at.h)])) {}
 
   void unfused(FloatRow& row) const {
     const float highest = maximum(row);
@@ -191,7 +192,8 @@ FloatRow computeRow(const AttentionProblem& problem, const Place& at, PlainFormu
   FloatRow row = gatherRow(problem, at, formulation == PlainFormulation::ScaledQuery);
   const RowComputer computer(problem, at, storage);
   if (row.keys.empty()) {
-    row.lse = problem.sink.empty() ? -kInfinity : static_cast<float>(problem.sink[static_cast<std::size_t>(at.h)]);
+    row.lse =
+        problem.sink.empty() ? -kInfinity : static_cast<float>(problem.sink[static_cast<std::size_t>(at.h)]);
   } else if (problem.normalizer != Normalizer::Softmax) {
     computer.withoutSoftmax(row);
   } else {
@@ -209,11 +211,14 @@ FloatRow computeRow(const AttentionProblem& problem, const Place& at, PlainFormu
 
 AttentionResult plainFp32Attention(const AttentionProblem& problem, PlainFormulation formulation, Probs probs,
                                    std::optional<io::DType> storage) {
-  return assembleRows(problem, probs, [&](const AttentionProblem& part, std::int64_t b, std::int64_t h, std::int64_t i) {
-    FloatRow row = computeRow(part, {b, h, i}, formulation, storage);
-    return RowResult{std::move(row.keys), {row.weights.begin(), row.weights.end()}, {row.out.begin(), row.out.end()},
-                     double{row.lse}};
-  });
+  return assembleRows(problem, probs,
+                      [&](const AttentionProblem& part, std::int64_t b, std::int64_t h, std::int64_t i) {
+                        FloatRow row = computeRow(part, {b, h, i}, formulation, storage);
+                        return RowResult{std::move(row.keys),
+                                         {row.weights.begin(), row.weights.end()},
+                                         {row.out.begin(), row.out.end()},
+                                         double{row.lse}};
+                      });
 }
 
 }  // namespace saccade::reference

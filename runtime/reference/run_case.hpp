@@ -15,8 +15,9 @@ struct NotRun {
 
 using CaseOutcome = std::variant<io::TensorMap, NotRun>;
 
-// Runs a case on the scalar path. The results are F64, under the names that the format gives the expected tensors; probs
-// only where the case expects them. Throws io::FileError if the file's tensors do not fit each other.
+// Runs a case on the scalar path. The results are F64, under the names that the format gives the expected
+// tensors; probs only where the case expects them. Throws io::FileError if the file's tensors do not fit each
+// other.
 CaseOutcome runCaseOnReference(const io::CaseFile& file);
 
 }  // namespace saccade::reference

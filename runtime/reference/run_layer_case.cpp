@@ -28,8 +28,8 @@ std::vector<double> optionalVector(const CaseFile& file, const std::string& name
   return file.input(name) == nullptr ? std::vector<double>{} : file.requireInput(name, {size}).toDoubles();
 }
 
-Linear<double> linear(const CaseFile& file, const std::string& weight, const std::string& bias, std::int64_t outputs,
-                      std::int64_t inputs) {
+Linear<double> linear(const CaseFile& file, const std::string& weight, const std::string& bias,
+                      std::int64_t outputs, std::int64_t inputs) {
   const TensorData& tensor = file.requireInput(weight, {outputs, inputs});
   return {tensor.toDoubles(), file.requireInput(bias, {tensor.shape()[0]}).toDoubles(), tensor.shape()[0],
           tensor.shape()[1]};
@@ -38,14 +38,16 @@ Linear<double> linear(const CaseFile& file, const std::string& weight, const std
 std::int64_t positive(const CaseFile& file, const std::string& key) {
   const std::int64_t value = file.requireInteger(key);
   if (value < 1) {
-    throw io::FileError(file.path, fmt::format("metadata '{}'", key), fmt::format("{}", value), "it must be at least 1");
+    throw io::FileError(file.path, fmt::format("metadata '{}'", key), fmt::format("{}", value),
+                        "it must be at least 1");
   }
   return value;
 }
 
 void requireMultiple(const CaseFile& file, const std::string& what, std::int64_t value, std::int64_t of) {
   if (value % of != 0) {
-    throw io::FileError(file.path, what, fmt::format("{}", value), fmt::format("it must be a multiple of {}", of));
+    throw io::FileError(file.path, what, fmt::format("{}", value),
+                        fmt::format("it must be a multiple of {}", of));
   }
 }
 
@@ -99,18 +101,18 @@ TensorMap runMhaCase(const CaseFile& file) {
   const MhaResult<double> result =
       multiHeadAttention<double>(module, x.toDoubles(), xKv.toDoubles(), size, mask, Probs::Store);
   TensorMap tensors = outOnly(x.shape(), result.out);
-  tensors["probs"] = TensorData::fromDoubles(DType::F64, {size.batch, module.numHeads, size.seqlenQ, size.seqlenK},
-                                             result.probs);
+  tensors["probs"] = TensorData::fromDoubles(
+      DType::F64, {size.batch, module.numHeads, size.seqlenQ, size.seqlenK}, result.probs);
   return tensors;
 }
 
 TensorMap runLayerNormCase(const CaseFile& file) {
   const std::int64_t n = lastSize(file, "x");
   const TensorData& x = file.requireInput("x");
-  return outOnly(x.shape(), layerNorm<double>(x.toDoubles(), optionalVector(file, "weight", n),
-                                              optionalVector(file, "bias", n),
-                                              static_cast<std::int64_t>(x.elementCount()) / n, n,
-                                              file.requireNumber("epsilon")));
+  return outOnly(
+      x.shape(),
+      layerNorm<double>(x.toDoubles(), optionalVector(file, "weight", n), optionalVector(file, "bias", n),
+                        static_cast<std::int64_t>(x.elementCount()) / n, n, file.requireNumber("epsilon")));
 }
 
 TensorMap runGeluCase(const CaseFile& file) {
@@ -127,9 +129,10 @@ TensorMap runMatmulCase(const CaseFile& file) {
   const std::int64_t n = weight.shape()[isNk ? 0 : 1];
   Shape out = a.shape();
   out.back() = n;
-  return outOnly(out, matmul<double>(a.toDoubles(), weight.toDoubles(), isNk ? WeightLayout::Nk : WeightLayout::Kn,
-                                     optionalVector(file, "bias", n), static_cast<std::int64_t>(a.elementCount()) / k,
-                                     n, k));
+  return outOnly(
+      out,
+      matmul<double>(a.toDoubles(), weight.toDoubles(), isNk ? WeightLayout::Nk : WeightLayout::Kn,
+                     optionalVector(file, "bias", n), static_cast<std::int64_t>(a.elementCount()) / k, n, k));
 }
 
 TensorMap runPatchEmbedCase(const CaseFile& file) {
@@ -140,9 +143,9 @@ TensorMap runPatchEmbedCase(const CaseFile& file) {
   requireMultiple(file, "image width", shape[3], patch);
   const TensorData& weight = file.requireInput("weight", {kAny, shape[1], patch, patch});
   const std::int64_t width = weight.shape()[0];
-  const std::vector<double> out =
-      patchEmbed<double>(image.toDoubles(), weight.toDoubles(), file.requireInput("bias", {width}).toDoubles(),
-                         {shape[0], shape[1], shape[2], shape[3]}, patch, width);
+  const std::vector<double> out = patchEmbed<double>(image.toDoubles(), weight.toDoubles(),
+                                                     file.requireInput("bias", {width}).toDoubles(),
+                                                     {shape[0], shape[1], shape[2], shape[3]}, patch, width);
   return outOnly({shape[0], shape[2] / patch * (shape[3] / patch), width}, out);
 }
 

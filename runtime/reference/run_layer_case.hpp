@@ -4,9 +4,9 @@
 #include "io/case_file.hpp"
 #include "reference/mha.hpp"
 
-// Cases of the layers around attention on the scalar path. Each function takes a case of its operator whose `unknown` is
-// empty and returns F64 results under the names of the expected tensors. They throw io::FileError naming a tensor or key
-// that is missing or does not fit.
+// Cases of the layers around attention on the scalar path. Each function takes a case of its operator whose
+// `unknown` is empty and returns F64 results under the names of the expected tensors. They throw
+// io::FileError naming a tensor or key that is missing or does not fit.
 
 namespace saccade::reference {
 

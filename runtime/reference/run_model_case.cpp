@@ -22,7 +22,8 @@ TensorData doubles(const io::Shape& shape, std::span<const double> values) {
 
 VitInput inputFor(const io::CaseFile& file, const io::VitConfig& config, const TensorData& pictures) {
   const io::Shape& shape = pictures.shape();
-  if (shape[2] % config.patchSize != 0 || shape[3] % config.patchSize != 0 || shape[2] == 0 || shape[3] == 0) {
+  if (shape[2] % config.patchSize != 0 || shape[3] % config.patchSize != 0 || shape[2] == 0 ||
+      shape[3] == 0) {
     throw io::FileError(file.path, "size of the pictures", fmt::format("{} x {}", shape[2], shape[3]),
                         fmt::format("it must be a multiple of the patch size, {}", config.patchSize));
   }

@@ -43,8 +43,10 @@ double largestVisibleValue(const AttentionProblem& problem) {
   return largest;
 }
 
-// lse has a relative tolerance as well; only where 4 times the plain error exceeds that must the absolute one be larger.
-TensorTolerance lseTolerance(std::span<const double> expected, std::span<const std::vector<double>> plainFp32) {
+// lse has a relative tolerance as well; only where 4 times the plain error exceeds that must the absolute one
+// be larger.
+TensorTolerance lseTolerance(std::span<const double> expected,
+                             std::span<const std::vector<double>> plainFp32) {
   TensorTolerance tolerance{.absolute = kFp32Tolerance, .relative = kLseRelativeTolerance};
   for (const std::vector<double>& plain : plainFp32) {
     for (std::size_t i = 0; i < expected.size(); ++i) {

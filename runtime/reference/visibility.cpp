@@ -30,7 +30,8 @@ std::int64_t diagonalOffset(const AttentionProblem& problem, std::int64_t b) {
   return problem.causal == Causal::TopLeft ? 0 : lengthK(problem, b) - lengthQ(problem, b);
 }
 
-bool isVisible(const AttentionProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
+bool isVisible(const AttentionProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i,
+               std::int64_t j) {
   if (i >= lengthQ(problem, b) || j >= lengthK(problem, b)) {
     return false;
   }
@@ -47,7 +48,8 @@ bool isVisible(const AttentionProblem& problem, std::int64_t b, std::int64_t h, 
   if (problem.mask.data != nullptr && problem.mask.at(b, h, i, j) == 0) {
     return false;
   }
-  return problem.bias.data == nullptr || problem.bias.at(b, h, i, j) != -std::numeric_limits<double>::infinity();
+  return problem.bias.data == nullptr ||
+         problem.bias.at(b, h, i, j) != -std::numeric_limits<double>::infinity();
 }
 
 bool seesAnyKey(const AttentionProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i) {
@@ -59,7 +61,8 @@ bool seesAnyKey(const AttentionProblem& problem, std::int64_t b, std::int64_t h,
   return false;
 }
 
-double score(const AttentionProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
+double score(const AttentionProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i,
+             std::int64_t j) {
   const double* q = problem.q.row(b, h, i);
   const double* k = problem.k.row(b, problem.kvHead(h), j);
   double dot = 0;

@@ -17,7 +17,8 @@ std::int64_t diagonalOffset(const AttentionProblem& problem, std::int64_t b);
 
 // Whether query row i of head h sees key j: lengths, causal mask, window, boolean mask, and no bias of -inf.
 // The values of q, k and v play no part.
-bool isVisible(const AttentionProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j);
+bool isVisible(const AttentionProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i,
+               std::int64_t j);
 
 // Whether it sees any key at all.
 bool seesAnyKey(const AttentionProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i);

@@ -27,7 +27,8 @@ std::vector<Real> norm(const io::NormWeights& weights, std::span<const Real> x, 
   const std::vector<Real> weight = realsOf<Real>(weights.weight);
   const std::vector<Real> bias = realsOf<Real>(weights.bias);
   const auto width = static_cast<std::size_t>(config.embedDim);
-  return layerNorm<Real>(x, weight, bias, static_cast<std::int64_t>(x.size() / width), config.embedDim, config.epsilon);
+  return layerNorm<Real>(x, weight, bias, static_cast<std::int64_t>(x.size() / width), config.embedDim,
+                         config.epsilon);
 }
 
 // LayerScale: one factor per channel; absent: x unchanged.
@@ -45,8 +46,8 @@ template <typename Real>
 Mha<Real> attentionOf(const io::VitBlockWeights& block, const io::VitConfig& config) {
   const Linear<Real> qkv = linearOf<Real>(block.qkv);
   const std::int64_t width = config.embedDim;
-  return {qkv.rows(0, width), qkv.rows(width, width), qkv.rows(2 * width, width), linearOf<Real>(block.proj),
-          config.numHeads, config.numHeads};
+  return {qkv.rows(0, width),         qkv.rows(width, width), qkv.rows(2 * width, width),
+          linearOf<Real>(block.proj), config.numHeads,        config.numHeads};
 }
 
 // [B,T,E]: class token and patches of every picture, positions added.
@@ -59,8 +60,8 @@ std::vector<Real> embed(const io::VitWeights& weights, std::span<const Real> ima
       patchEmbed<Real>(images, realsOf<Real>(weights.patch.weight), realsOf<Real>(weights.patch.bias), size,
                        config.patchSize, config.embedDim);
   const std::vector<Real> classToken = realsOf<Real>(weights.classToken);
-  const std::vector<double> positions = io::resizePositionEmbedding(weights.positions.toDoubles(), config.gridSize,
-                                                                    config.embedDim, rows, columns);
+  const std::vector<double> positions = io::resizePositionEmbedding(
+      weights.positions.toDoubles(), config.gridSize, config.embedDim, rows, columns);
   const std::int64_t perPicture = rows * columns * config.embedDim;
   std::vector<Real> tokens;
   for (std::int64_t b = 0; b < size.batch; ++b) {
@@ -77,7 +78,8 @@ std::vector<Real> embed(const io::VitWeights& weights, std::span<const Real> ima
 }  // namespace
 
 template <typename Real>
-VitResult<Real> vitForward(const io::VitWeights& weights, std::span<const Real> images, const VitInput& input) {
+VitResult<Real> vitForward(const io::VitWeights& weights, std::span<const Real> images,
+                           const VitInput& input) {
   const io::VitConfig& config = weights.config;
   const std::int64_t batch = input.size.batch;
   VitResult<Real> result;
@@ -89,9 +91,9 @@ VitResult<Real> vitForward(const io::VitWeights& weights, std::span<const Real> 
     const bool storeProbs = input.probsBlock == static_cast<std::int64_t>(n);
 
     const std::vector<Real> normal1 = norm<Real>(block.norm1, x, config);
-    MhaResult<Real> attended =
-        multiHeadAttention<Real>(attentionOf<Real>(block, config), normal1, normal1,
-                                 {batch, result.seqlen, result.seqlen}, {}, storeProbs ? Probs::Store : Probs::Skip);
+    MhaResult<Real> attended = multiHeadAttention<Real>(attentionOf<Real>(block, config), normal1, normal1,
+                                                        {batch, result.seqlen, result.seqlen}, {},
+                                                        storeProbs ? Probs::Store : Probs::Skip);
     scaleChannels(attended.out, block.scale1);
     x = add<Real>(x, attended.out);
     if (storeProbs) {

@@ -7,7 +7,8 @@ namespace saccade::reference {
 
 namespace {
 
-// One token of a window: where it stands in the window, in the picture, and in which region of the rolled picture.
+// One token of a window: where it stands in the window, in the picture, and in which region of the rolled
+// picture.
 struct Token {
   std::int64_t y = 0, x = 0;
   std::int64_t flatPosition = 0;
@@ -51,7 +52,8 @@ Pairs pairsOf(const WindowAttention& module, const std::vector<Token>& tokens) {
       for (const Token& key : tokens) {
         const std::int64_t dy = query.y - key.y + module.windowSize - 1;
         const std::int64_t dx = query.x - key.x + module.windowSize - 1;
-        pairs.bias.push_back(module.relativePositionBias[static_cast<std::size_t>((dy * span + dx) * module.numHeads + h)]);
+        pairs.bias.push_back(
+            module.relativePositionBias[static_cast<std::size_t>((dy * span + dx) * module.numHeads + h)]);
         pairs.mask.push_back(query.region == key.region);
       }
     }
@@ -59,7 +61,8 @@ Pairs pairsOf(const WindowAttention& module, const std::vector<Token>& tokens) {
   return pairs;
 }
 
-// Attention among the tokens of one window: x [w*w,C] before the first projection, result [w*w,C] after the last.
+// Attention among the tokens of one window: x [w*w,C] before the first projection, result [w*w,C] after the
+// last.
 std::vector<double> attendInside(const WindowAttention& module, const std::vector<Token>& tokens,
                                  std::span<const double> x) {
   const std::int64_t channels = module.qkv.inputs;
@@ -93,8 +96,8 @@ std::vector<double> attendInside(const WindowAttention& module, const std::vecto
 
 }  // namespace
 
-std::vector<double> windowAttention(const WindowAttention& module, std::span<const double> x, std::int64_t batch,
-                                    std::int64_t height, std::int64_t width) {
+std::vector<double> windowAttention(const WindowAttention& module, std::span<const double> x,
+                                    std::int64_t batch, std::int64_t height, std::int64_t width) {
   const std::int64_t channels = module.qkv.inputs;
   std::vector<double> out(x.size());
   for (std::int64_t b = 0; b < batch; ++b) {

@@ -28,14 +28,18 @@ TEST(AtomicFile, AppearsOnCommitAndNotBefore) {
 
 TEST(AtomicFile, LeavesNothingWithoutCommit) {
   const TemporaryFolder folder;
-  { AtomicFile(folder / "out.txt").write(std::as_bytes(std::span("ab", 2))); }
+  {
+    AtomicFile(folder / "out.txt").write(std::as_bytes(std::span("ab", 2)));
+  }
   EXPECT_EQ(folder.countFiles(), 0u);
 }
 
 TEST(AtomicFile, KeepsAnExistingFileUntilTheNewOneIsComplete) {
   const TemporaryFolder folder;
   const auto path = folder.file("out.txt", "old");
-  { AtomicFile(path).write(std::as_bytes(std::span("new", 3))); }
+  {
+    AtomicFile(path).write(std::as_bytes(std::span("new", 3)));
+  }
   EXPECT_EQ(contentOf(path), "old");
   writeFileAtomically(path, std::string_view("new"));
   EXPECT_EQ(contentOf(path), "new");
@@ -47,7 +51,7 @@ TEST(AtomicFile, KeepsThePermissionsOfTheFileItReplaces) {
   const auto path = folder.file("out.txt", "old");
   ::chmod(path.c_str(), 0640);
   writeFileAtomically(path, std::string_view("new"));
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0640u);
 }
@@ -95,8 +99,10 @@ class AsOrdinaryUser : public testing::Test {
 
 TEST_F(AsOrdinaryUser, AReadOnlyFolderIsRefusedAndItsFilesStay) {
   const auto path = folder_.file("out.txt", "old");
-  std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-  expectFileError([&] { writeFileAtomically(path, std::string_view("new")); }, {"out.txt", "Permission denied"});
+  std::filesystem::permissions(folder_.path(),
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  expectFileError([&] { writeFileAtomically(path, std::string_view("new")); },
+                  {"out.txt", "Permission denied"});
   EXPECT_EQ(contentOf(path), "old");
   EXPECT_EQ(folder_.countFiles(), 1u);
 }
@@ -109,8 +115,8 @@ TEST_F(AsOrdinaryUser, AWriteProtectedFileIsRefusedAndStays) {
   EXPECT_EQ(folder_.countFiles(), 1u);
 }
 
-// Runs in a process of its own, where the limit does not hit other tests; ends with 7 if the write was refused as it
-// should be.
+// Runs in a process of its own, where the limit does not hit other tests; ends with 7 if the write was
+// refused as it should be.
 [[noreturn]] void writeBeyondTheLimit(const std::filesystem::path& path) {
   ::signal(SIGXFSZ, SIG_IGN);
   const rlimit limit{1000, 1000};

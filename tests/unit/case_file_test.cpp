@@ -12,7 +12,8 @@ namespace saccade::io {
 namespace {
 
 TensorData zeros(DType dtype, const Shape& shape) {
-  return TensorData::fromDoubles(dtype, shape, std::vector<double>(static_cast<std::size_t>(elementCount(shape))));
+  return TensorData::fromDoubles(dtype, shape,
+                                 std::vector<double>(static_cast<std::size_t>(elementCount(shape))));
 }
 
 // A small attention case that tests change in one place.
@@ -24,7 +25,7 @@ class ChangedCase : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  Metadata metadata_ = {{"format", "saccade-case-1"}, {"name", "case"},        {"op", "attention"},
+  Metadata metadata_ = {{"format", "saccade-case-1"}, {"name", "case"},           {"op", "attention"},
                         {"tolerance", "fp32"},        {"causal", "bottom_right"}, {"atol_out", "2e-06"}};
   TensorMap tensors_ = {{"q", zeros(DType::F32, {1, 4, 3, 8})},
                         {"k", zeros(DType::F32, {1, 2, 5, 8})},
@@ -115,10 +116,10 @@ TEST_F(ChangedCase, GivesTheAttentionCallItDescribes) {
 TEST_F(ChangedCase, RefusesTensorsThatDoNotFitEachOther) {
   const TensorMap whole = tensors_;
   const std::pair<const char*, TensorData> misfits[] = {
-      {"k", zeros(DType::F32, {1, 2, 5, 7})},     {"v", zeros(DType::F32, {1, 2, 4, 6})},
-      {"q", zeros(DType::F32, {4, 3, 8})},        {"k", zeros(DType::F32, {2, 2, 5, 8})},
-      {"v", zeros(DType::F16, {1, 2, 5, 6})},     {"mask", zeros(DType::U8, {1, 4, 3, 4})},
-      {"bias", zeros(DType::F32, {1, 3, 5})},     {"sink", zeros(DType::F32, {2})},
+      {"k", zeros(DType::F32, {1, 2, 5, 7})},      {"v", zeros(DType::F32, {1, 2, 4, 6})},
+      {"q", zeros(DType::F32, {4, 3, 8})},         {"k", zeros(DType::F32, {2, 2, 5, 8})},
+      {"v", zeros(DType::F16, {1, 2, 5, 6})},      {"mask", zeros(DType::U8, {1, 4, 3, 4})},
+      {"bias", zeros(DType::F32, {1, 3, 5})},      {"sink", zeros(DType::F32, {2})},
       {"alibi_slopes", zeros(DType::F32, {1, 1})}, {"seqlens_q", zeros(DType::I32, {2})},
   };
   for (const auto& [name, tensor] : misfits) {
@@ -142,9 +143,9 @@ TEST_F(ChangedCase, RefusesLengthsOutsideTheTensorAndNamesTheEntry) {
 
 TEST_F(ChangedCase, RefusesOptionsOutsideTheirRange) {
   const Metadata whole = metadata_;
-  const std::pair<const char*, const char*> wrong[] = {{"temperature", "0"},   {"temperature", "-1"}, {"temperature", "inf"},
-                                                       {"softcap", "-1"},      {"softcap", "inf"},    {"softcap", "nan"},
-                                                       {"softmax_scale", "nan"}, {"window_left", "-2"}};
+  const std::pair<const char*, const char*> wrong[] = {
+      {"temperature", "0"}, {"temperature", "-1"}, {"temperature", "inf"},   {"softcap", "-1"},
+      {"softcap", "inf"},   {"softcap", "nan"},    {"softmax_scale", "nan"}, {"window_left", "-2"}};
   for (const auto& [key, value] : wrong) {
     metadata_[key] = value;
     expectFileError([&] { readAttentionCase(read()); }, {key});
@@ -175,7 +176,8 @@ TEST_F(PackedCase, CountsSequencesByItsOffsets) {
 }
 
 TEST_F(PackedCase, RefusesOffsetsThatFallStartLateOrRunPastTheEnd) {
-  for (const std::vector<double>& wrong : {std::vector<double>{0, 3, 2}, {1, 2, 5}, {0, 2, 6}, {0, -1, 5}, {0, 5}}) {
+  for (const std::vector<double>& wrong :
+       {std::vector<double>{0, 3, 2}, {1, 2, 5}, {0, 2, 6}, {0, -1, 5}, {0, 5}}) {
     tensors_["cu_seqlens_q"] = offsets(wrong);
     EXPECT_THROW(readAttentionCase(read()), FileError) << testing::PrintToString(wrong);
   }

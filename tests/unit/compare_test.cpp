@@ -88,7 +88,8 @@ TEST(Comparison, DemandsExactZeroWhereNothingIsVisible) {
   const TensorTolerance loose{.absolute = 1e-3};
   EXPECT_TRUE(compareTensor("probs", row({1.0, 0.0}), row({1.0, 0.0}), loose, mustBeZero).passed);
   EXPECT_TRUE(compareTensor("probs", row({1.0, -0.0}), row({1.0, 0.0}), loose, mustBeZero).passed);
-  const TensorComparison comparison = compareTensor("probs", row({1.0, 1e-30}), row({1.0, 0.0}), loose, mustBeZero);
+  const TensorComparison comparison =
+      compareTensor("probs", row({1.0, 1e-30}), row({1.0, 0.0}), loose, mustBeZero);
   EXPECT_FALSE(comparison.passed);
   EXPECT_EQ(comparison.reason,
             "probs[1] is 1e-30, expected 0 exactly (nothing is visible there); 1 of 2 elements fail");
@@ -121,7 +122,8 @@ class SpoiltResult : public testing::Test {
   void set(const std::string& tensor, std::size_t index, double value) {
     std::vector<double> values = results_.at(tensor).toDoubles();
     values[index] = value;
-    results_[tensor] = TensorData::fromDoubles(results_.at(tensor).dtype(), results_.at(tensor).shape(), values);
+    results_[tensor] =
+        TensorData::fromDoubles(results_.at(tensor).dtype(), results_.at(tensor).shape(), values);
   }
 
   io::CaseFile file_;

@@ -19,7 +19,8 @@ void expectFileError(Action action, std::initializer_list<std::string> mentions)
     ADD_FAILURE() << "no FileError";
   } catch (const io::FileError& error) {
     for (const std::string& mention : mentions) {
-      EXPECT_NE(std::string(error.what()).find(mention), std::string::npos) << "'" << mention << "' in: " << error.what();
+      EXPECT_NE(std::string(error.what()).find(mention), std::string::npos)
+          << "'" << mention << "' in: " << error.what();
     }
   }
 }

@@ -16,7 +16,8 @@ namespace saccade {
 inline std::vector<std::filesystem::path> goldenCases(const std::string& op = "") {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SACCADE_TEST_CASES)) {
-    if (entry.path().extension() == ".safetensors" && (op.empty() || io::readCaseFile(entry.path()).op == op)) {
+    if (entry.path().extension() == ".safetensors" &&
+        (op.empty() || io::readCaseFile(entry.path()).op == op)) {
       files.push_back(entry.path());
     }
   }

@@ -20,7 +20,9 @@ struct Format {
   std::uint16_t (*narrow)(double);
   std::uint16_t (*narrowFloat)(float);
 
-  std::uint16_t infinity() const { return static_cast<std::uint16_t>(((1 << exponentBits) - 1) << mantissaBits); }
+  std::uint16_t infinity() const {
+    return static_cast<std::uint16_t>(((1 << exponentBits) - 1) << mantissaBits);
+  }
   bool isNan(std::uint16_t code) const { return (code & 0x7fff) > infinity(); }
 
   // The value of a code straight from its definition.

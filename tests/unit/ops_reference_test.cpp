@@ -15,7 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(ScalarMatmul, TakesWeightsInEitherLayout) {
-  const std::vector<double> a = {1, 2, 3, 4};        // [2,2]
+  const std::vector<double> a = {1, 2, 3, 4};         // [2,2]
   const std::vector<double> nk = {1, 0, 0, 1, 1, 1};  // [3,2]
   const std::vector<double> kn = {1, 0, 1, 0, 1, 1};  // its transpose
   const std::vector<double> bias = {10, 20, 30};

@@ -68,12 +68,14 @@ TEST(Picture, IsRefusedBeforeDecodingWhenItIsTooLarge) {
   const TemporaryFolder folder;
   std::string bytes = asText(encodePng(pattern(8, 8)));
   bytes.replace(16, 8, std::string("\x00\x00\x40\x00\x00\x00\x10\x01", 8));  // the header's width and height
-  expectFileError([&] { readPicture(folder.file("huge.png", bytes)); }, {"huge.png", "16384 x 4097", "67108864"});
+  expectFileError([&] { readPicture(folder.file("huge.png", bytes)); },
+                  {"huge.png", "16384 x 4097", "67108864"});
 }
 
 TEST(Picture, LeavesAnExistingFileWhenItCannotBeWritten) {
   const TemporaryFolder folder;
-  expectFileError([&] { writePng(folder / "missing/p.png", pattern(2, 2)); }, {"missing/p.png", "No such file"});
+  expectFileError([&] { writePng(folder / "missing/p.png", pattern(2, 2)); },
+                  {"missing/p.png", "No such file"});
 }
 
 TEST(Grey, WeighsColoursAsTelevisionDid) {
@@ -87,16 +89,17 @@ TEST(Resize, ShrinksAsPillowDoes) {
   EXPECT_EQ(resize(pattern(6, 5), 3, 2).pixels, (std::vector<std::uint8_t>{93, 104, 95, 113, 137, 148}));
   EXPECT_EQ(resize(pattern(6, 5), 1, 1).pixels, (std::vector<std::uint8_t>{115}));
   EXPECT_EQ(resize(pattern(6, 5), 4, 5).pixels,
-            (std::vector<std::uint8_t>{15, 91, 184, 82, 134, 70, 117, 69, 141, 113, 82, 54, 89, 125, 163, 199, 97, 168,
-                                       129, 184}));
+            (std::vector<std::uint8_t>{15, 91, 184, 82,  134, 70,  117, 69,  141, 113,
+                                       82, 54, 89,  125, 163, 199, 97,  168, 129, 184}));
 }
 
 TEST(Resize, EnlargesAsPillowDoes) {
   EXPECT_EQ(resize(pattern(6, 5), 9, 7).pixels,
-            (std::vector<std::uint8_t>{0,   15,  56,  101, 139, 175, 220, 109, 0,   43,  94,  126, 48,  74,  142, 198,
-                                       100, 0,   130, 150, 143, 56,  42,  82,  165, 83,  0,   203, 121, 60,  161, 98,
-                                       34,  135, 74,  0,   63,  114, 152, 91,  130, 171, 120, 154, 193, 62,  98,  137,
-                                       131, 175, 189, 93,  177, 255, 144, 82,  65,  220, 211, 131, 67,  160, 255}));
+            (std::vector<std::uint8_t>{0,   15,  56,  101, 139, 175, 220, 109, 0,   43,  94,  126, 48,
+                                       74,  142, 198, 100, 0,   130, 150, 143, 56,  42,  82,  165, 83,
+                                       0,   203, 121, 60,  161, 98,  34,  135, 74,  0,   63,  114, 152,
+                                       91,  130, 171, 120, 154, 193, 62,  98,  137, 131, 175, 189, 93,
+                                       177, 255, 144, 82,  65,  220, 211, 131, 67,  160, 255}));
 }
 
 TEST(Resize, ClampsTheOvershootAtAnEdge) {
@@ -130,7 +133,8 @@ TEST(CentreCrop, KeepsTheMiddle) {
 
 TEST(Normalise, PutsChannelsOneAfterTheOther) {
   const Picture picture{2, 1, 3, {0, 51, 102, 255, 204, 153}};
-  const std::vector<float> values = normalise(picture, std::vector{0.0, 0.2, 0.5}, std::vector{1.0, 0.5, 0.25});
+  const std::vector<float> values =
+      normalise(picture, std::vector{0.0, 0.2, 0.5}, std::vector{1.0, 0.5, 0.25});
   const std::vector<float> expected = {0, 1, 0, 1.2f, -0.4f, 0.4f};
   ASSERT_EQ(values.size(), expected.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -184,7 +188,8 @@ TEST(HeatMap, IsBrightestWhereTheWeightIs) {
 }
 
 TEST(HeatMap, IsEvenWhenAllWeightsAreEqual) {
-  const Picture map = heatMapOver(grey(8, 8, std::vector<std::uint8_t>(64, 100)), std::vector<double>(4, 0.25), 2, 2);
+  const Picture map =
+      heatMapOver(grey(8, 8, std::vector<std::uint8_t>(64, 100)), std::vector<double>(4, 0.25), 2, 2);
   EXPECT_TRUE(std::equal(map.pixels.begin() + 3, map.pixels.end(), map.pixels.begin()));
 }
 
@@ -193,10 +198,12 @@ TEST(Grid, PlacesPicturesRowByRowOnWhite) {
   const Picture grid = placeInGrid({dark, dark, dark}, 2, 1);
   EXPECT_EQ(grid.width, 5);
   EXPECT_EQ(grid.height, 3);
-  const std::vector<std::vector<int>> expected = {{0, 0, 255, 0, 0}, {255, 255, 255, 255, 255}, {0, 0, 255, 255, 255}};
+  const std::vector<std::vector<int>> expected = {
+      {0, 0, 255, 0, 0}, {255, 255, 255, 255, 255}, {0, 0, 255, 255, 255}};
   for (std::int64_t y = 0; y < 3; ++y) {
     for (std::int64_t x = 0; x < 5; ++x) {
-      EXPECT_EQ(grid.at(x, y, 0), expected[static_cast<std::size_t>(y)][static_cast<std::size_t>(x)]) << x << "," << y;
+      EXPECT_EQ(grid.at(x, y, 0), expected[static_cast<std::size_t>(y)][static_cast<std::size_t>(x)])
+          << x << "," << y;
     }
   }
 }

@@ -12,7 +12,9 @@ namespace saccade::reference {
 namespace {
 
 // Operators that have no scalar path, or none that a case file alone can start.
-bool isExpectedNotToRun(const io::CaseFile& file) { return file.op == "attention_backward" || file.op == "model"; }
+bool isExpectedNotToRun(const io::CaseFile& file) {
+  return file.op == "attention_backward" || file.op == "model";
+}
 
 class ScalarPathAgreesWithCase : public testing::TestWithParam<std::filesystem::path> {};
 

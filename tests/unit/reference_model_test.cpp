@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar path of a whole trained model. Its weights (88 MB) are not kept here: tools/models/fetch_dinov2 fetches
-// them, and the variable SACCADE_DINOV2 says where they are.
+// The scalar path of a whole trained model. Its weights (88 MB) are not kept here: tools/models/fetch_dinov2
+// fetches them, and the variable SACCADE_DINOV2 says where they are.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -26,7 +26,8 @@ std::string fileWith(const std::string& header, std::size_t dataBytes) {
   return fileWith(header, dataBytes, header.size());
 }
 
-const std::string kGood = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[3],"data_offsets":[8,11]}})";
+const std::string kGood =
+    R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[3],"data_offsets":[8,11]}})";
 
 TEST(Safetensors, AreReadAsTheyWereWritten) {
   const TemporaryFolder folder;
@@ -133,9 +134,16 @@ const Malformed kMalformed[] = {
     {"MetadataTwice", R"({"__metadata__":{},"__metadata__":{}})", 0, {"__metadata__", "twice"}},
     {"TensorTwice",
      R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
-     1, {"'a'", "twice"}},
-    {"DtypeTwice", R"({"a":{"dtype":"U8","dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1, {"'dtype'", "twice"}},
-    {"ShapeTwice", R"({"a":{"dtype":"U8","shape":[],"shape":[1],"data_offsets":[0,1]}})", 1, {"'shape'", "twice"}},
+     1,
+     {"'a'", "twice"}},
+    {"DtypeTwice",
+     R"({"a":{"dtype":"U8","dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+     1,
+     {"'dtype'", "twice"}},
+    {"ShapeTwice",
+     R"({"a":{"dtype":"U8","shape":[],"shape":[1],"data_offsets":[0,1]}})",
+     1,
+     {"'shape'", "twice"}},
     {"UnknownKey", R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"more":1}})", 1, {"'more'"}},
     {"MissingDtype", R"({"a":{"shape":[1],"data_offsets":[0,1]}})", 1, {"dtype", "missing"}},
     {"MissingShape", R"({"a":{"dtype":"U8","data_offsets":[0,1]}})", 1, {"shape", "missing"}},
@@ -149,14 +157,20 @@ const Malformed kMalformed[] = {
     {"SizeBeyondUint64", one(R"("U8")", "[99999999999999999999]", "[0,1]"), 1, {"99999999999999999999"}},
     {"NestedShape", one(R"("U8")", "[[1]]", "[0,1]"), 1, {"a list"}},
     {"TooManyDimensions", one(R"("U8")", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", "[0,1]"), 1, {"16"}},
-    {"ProductOverflows", one(R"("F32")", "[4294967296,4294967296]", "[0,1]"), 1, {"[4294967296,4294967296]", "2^63"}},
+    {"ProductOverflows",
+     one(R"("F32")", "[4294967296,4294967296]", "[0,1]"),
+     1,
+     {"[4294967296,4294967296]", "2^63"}},
     {"ProductOverflowsBesideZero", one(R"("U8")", "[0,4294967296,4294967296]", "[0,0]"), 0, {"2^63"}},
     {"BytesOverflow", one(R"("F64")", "[2305843009213693952]", "[0,1]"), 1, {"2^63"}},
     {"ShapeLargerThanBytes", one(R"("F32")", "[3]", "[0,8]"), 8, {"[0,8]", "12 bytes"}},
     {"ShapeSmallerThanBytes", one(R"("F32")", "[1]", "[0,8]"), 8, {"[0,8]", "4 bytes"}},
     {"OffsetsBackwards", one(R"("U8")", "[1]", "[1,0]"), 1, {"[1,0]", "begin <= end"}},
     {"OffsetsPastTheEnd", one(R"("U8")", "[2]", "[0,2]"), 1, {"[0,2]", "<= 1"}},
-    {"OffsetsClaimTenGigabytes", one(R"("U8")", "[10737418240]", "[0,10737418240]"), 1, {"10737418240", "<= 1"}},
+    {"OffsetsClaimTenGigabytes",
+     one(R"("U8")", "[10737418240]", "[0,10737418240]"),
+     1,
+     {"10737418240", "<= 1"}},
     {"OneOffset", one(R"("U8")", "[1]", "[0]"), 1, {"data_offsets", "incomplete"}},
     {"ThreeOffsets", one(R"("U8")", "[1]", "[0,1,2]"), 1, {"more than two"}},
     {"NegativeOffset", one(R"("U8")", "[1]", "[-1,0]"), 1, {"a data offset", "-1"}},
@@ -164,13 +178,16 @@ const Malformed kMalformed[] = {
     {"BytesAfterTheLast", one(R"("U8")", "[1]", "[0,1]"), 2, {"after the header is 2", "end at 1"}},
     {"NoTensorsButBytes", "{}", 4, {"after the header is 4"}},
     {"Overlap",
-     R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})", 6,
+     R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
+     6,
      {"'b'", "overlap"}},
     {"SameBytesTwice",
-     R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", 4,
+     R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})",
+     4,
      {"'b'", "overlap"}},
     {"GapBetween",
-     R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}})", 3,
+     R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}})",
+     3,
      {"'b'", "gap"}},
 };
 
@@ -195,12 +212,14 @@ INSTANTIATE_TEST_SUITE_P(Header, MalformedSafetensors, testing::ValuesIn(kMalfor
 
 TEST(Safetensors, AreRefusedWhenTheHeaderLengthLies) {
   const TemporaryFolder folder;
-  for (const std::uint64_t length : {kGood.size() + 12, std::size_t{10'737'418'240}, ~std::size_t{0}, ~std::size_t{7}}) {
+  for (const std::uint64_t length :
+       {kGood.size() + 12, std::size_t{10'737'418'240}, ~std::size_t{0}, ~std::size_t{7}}) {
     const auto path = folder.file("t.safetensors", fileWith(kGood, 11, length));
     expectFileError([&] { readSafetensors(path); }, {"header length", std::to_string(length)});
   }
   // Shorter lies end in the middle of the JSON text.
-  EXPECT_THROW(readSafetensors(folder.file("t.safetensors", fileWith(kGood, 11, kGood.size() - 1))), FileError);
+  EXPECT_THROW(readSafetensors(folder.file("t.safetensors", fileWith(kGood, 11, kGood.size() - 1))),
+               FileError);
   EXPECT_THROW(readSafetensors(folder.file("t.safetensors", fileWith(kGood, 11, 0))), FileError);
 }
 
@@ -245,7 +264,8 @@ TEST(WritingSafetensors, AlignsEveryTensorInTheFile) {
   std::uint64_t headerLength = 0;
   std::memcpy(&headerLength, bytes.data(), 8);
   EXPECT_EQ(headerLength % 8, 0u);
-  EXPECT_NE(bytes.find(R"("b":{"dtype":"F64","shape":[1],"data_offsets":[0,8]})"), std::string::npos) << bytes;
+  EXPECT_NE(bytes.find(R"("b":{"dtype":"F64","shape":[1],"data_offsets":[0,8]})"), std::string::npos)
+      << bytes;
 }
 
 TEST(GoldenCases, AreAllReadable) {

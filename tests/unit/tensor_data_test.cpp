@@ -44,7 +44,8 @@ TEST(TensorData, RefusesValuesThatAnIntegerDtypeCannotHold) {
 }
 
 TEST(TensorData, RefusesANumberOfValuesThatIsNotThatOfTheShape) {
-  EXPECT_THROW(TensorData::fromDoubles(DType::F32, {2, 2}, std::vector{1.0, 2.0, 3.0}), std::invalid_argument);
+  EXPECT_THROW(TensorData::fromDoubles(DType::F32, {2, 2}, std::vector{1.0, 2.0, 3.0}),
+               std::invalid_argument);
   EXPECT_THROW(TensorData(DType::F32, {1}, std::vector<std::byte>(3)), std::invalid_argument);
 }
 

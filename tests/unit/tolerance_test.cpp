@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tolerances computed from inputs must be those that the case files carry, which another program computed.
+// The tolerances computed from inputs must be those that the case files carry, which another program
+// computed.
 #include "reference/tolerance.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,8 @@ namespace {
 
 class ComputedTolerance : public testing::TestWithParam<std::filesystem::path> {};
 
-void expectRatio(double computed, std::optional<double> inFile, double lowest, double highest, const char* name) {
+void expectRatio(double computed, std::optional<double> inFile, double lowest, double highest,
+                 const char* name) {
   if (inFile) {
     EXPECT_GE(computed, lowest * *inFile) << name;
     EXPECT_LE(computed, highest * *inFile) << name;
@@ -32,11 +34,13 @@ TEST_P(ComputedTolerance, IsTheOneInTheFile) {
   }
   // Sums in another order have other errors; where a storage unit or 2e-6 decides, nothing is left to chance.
   expectRatio(computed.out.absolute, file.number("atol_out"), 0.99, 1.01, "out");
-  expectRatio(computed.outRoundedP.absolute, file.number("atol_out_rounded_p"), 0.99, 1.35, "out with rounded P");
+  expectRatio(computed.outRoundedP.absolute, file.number("atol_out_rounded_p"), 0.99, 1.35,
+              "out with rounded P");
   expectRatio(computed.lse.absolute, file.number("atol_lse"), 0.0, 1.01, "lse");
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, ComputedTolerance, testing::ValuesIn(goldenCases("attention")), goldenCaseName);
+INSTANTIATE_TEST_SUITE_P(Golden, ComputedTolerance, testing::ValuesIn(goldenCases("attention")),
+                         goldenCaseName);
 
 TEST(ToleranceFromPlain, IsTwoMillionthsOfTheMagnitudeInFp32) {
   const std::vector<double> expected = {1.0, -3.0};
