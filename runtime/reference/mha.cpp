@@ -49,16 +49,18 @@ MhaResult<Real> multiHeadAttention(const Mha<Real>& module, std::span<const Real
   const std::vector<double> v = widened(module.v(xKv, size.batch * size.seqlenK));
 
   const std::int64_t headDim = module.q.outputs / module.numHeads;
+  const std::int64_t headDimV = module.v.outputs / module.numKvHeads;
   AttentionProblem problem;
   problem.batch = size.batch;
   problem.numHeadsQ = module.numHeads;
   problem.numHeadsKv = module.numKvHeads;
   problem.seqlenQ = size.seqlenQ;
   problem.seqlenK = size.seqlenK;
-  problem.headDimQk = problem.headDimV = headDim;
+  problem.headDimQk = headDim;
+  problem.headDimV = headDimV;
   problem.q = headsOf(q, size.seqlenQ, module.numHeads, headDim);
   problem.k = headsOf(k, size.seqlenK, module.numKvHeads, headDim);
-  problem.v = headsOf(v, size.seqlenK, module.numKvHeads, headDim);
+  problem.v = headsOf(v, size.seqlenK, module.numKvHeads, headDimV);
   problem.causal = module.causal;
   if (!keyPaddingMask.empty()) {
     problem.mask = {keyPaddingMask.data(), {size.seqlenK, 0, 0, 1}};
@@ -72,8 +74,8 @@ MhaResult<Real> multiHeadAttention(const Mha<Real>& module, std::span<const Real
   for (std::int64_t b = 0; b < size.batch; ++b) {
     for (std::int64_t h = 0; h < module.numHeads; ++h) {
       for (std::int64_t i = 0; i < size.seqlenQ; ++i) {
-        for (std::int64_t c = 0; c < headDim; ++c) {
-          tokens[static_cast<std::size_t>(((b * size.seqlenQ + i) * module.numHeads + h) * headDim + c)] =
+        for (std::int64_t c = 0; c < headDimV; ++c) {
+          tokens[static_cast<std::size_t>(((b * size.seqlenQ + i) * module.numHeads + h) * headDimV + c)] =
               static_cast<Real>(attended.out[from++]);
         }
       }
