@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mock_driver.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace saccade::test {
+namespace {
+
+MockDriver* driver = nullptr;
+std::vector<std::byte> mappedMemory;  // of the last allocation; its address is the device address too
+
+template <class Handle>
+Handle fakeHandle() {
+  static uintptr_t next = 0x1000;
+  return reinterpret_cast<Handle>(next += 16);
+}
+
+VkResult outcome(const char* function) {
+  driver->calls[function]++;
+  const auto failure = driver->failures.find(function);
+  return failure == driver->failures.end() ? VK_SUCCESS : failure->second;
+}
+
+template <class Handle>
+VkResult create(const char* function, const VkAllocationCallbacks* callbacks, Handle* handle) {
+  const VkResult result = outcome(function);
+  *handle = result == VK_SUCCESS ? fakeHandle<Handle>() : Handle{};
+  if (result == VK_SUCCESS) {
+    driver->liveObjects++;
+    driver->objectsWithCallbacks += callbacks != nullptr;
+  }
+  return result;
+}
+
+template <class Handle>
+void destroy(Handle handle) {
+  if (handle != VK_NULL_HANDLE) driver->liveObjects--;
+}
+
+void fillProperties(VkPhysicalDeviceProperties& properties) {
+  const core::DeviceFacts& facts = driver->facts;
+  properties.apiVersion = facts.apiVersion;
+  properties.deviceType = static_cast<VkPhysicalDeviceType>(facts.deviceType);
+  std::memcpy(properties.deviceName, facts.deviceName, sizeof facts.deviceName);
+  properties.limits.maxComputeSharedMemorySize = facts.maxComputeSharedMemorySize;
+  properties.limits.maxComputeWorkGroupInvocations = facts.maxComputeWorkGroupInvocations;
+  std::copy_n(facts.maxComputeWorkGroupSize, 3, properties.limits.maxComputeWorkGroupSize);
+  std::copy_n(facts.maxComputeWorkGroupCount, 3, properties.limits.maxComputeWorkGroupCount);
+  properties.limits.maxPushConstantsSize = facts.maxPushConstantsSize;
+  properties.limits.timestampPeriod = facts.timestampPeriod;
+}
+
+void fillChain(VkBaseOutStructure* item) {
+  const core::DeviceFacts& facts = driver->facts;
+  for (; item != nullptr; item = item->pNext) {
+    if (item->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES) {
+      auto& subgroup = *reinterpret_cast<VkPhysicalDeviceSubgroupProperties*>(item);
+      subgroup.subgroupSize = facts.subgroupSize;
+      subgroup.supportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
+      subgroup.supportedOperations = facts.subgroupOperations;
+    } else if (item->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES) {
+      reinterpret_cast<VkPhysicalDeviceFloatControlsProperties*>(item)->shaderSignedZeroInfNanPreserveFloat32 =
+          facts.signedZeroInfNanPreserveFloat32;
+    }
+  }
+}
+
+// What vkGetInstanceProcAddr and vkGetDeviceProcAddr of this driver know.
+PFN_vkVoidFunction lookUp(const char* name);
+
+#define MOCK(name, parameters, ...) \
+  {#name, reinterpret_cast<PFN_vkVoidFunction>(static_cast<PFN_##name>([] parameters __VA_ARGS__))}
+
+const std::map<std::string, PFN_vkVoidFunction>& functions() {
+  static const std::map<std::string, PFN_vkVoidFunction> table{
+      MOCK(vkGetDeviceProcAddr, (VkDevice, const char* name), { return lookUp(name); }),
+      MOCK(vkEnumerateDeviceExtensionProperties, (VkPhysicalDevice, const char*, uint32_t* count, VkExtensionProperties*),
+           { *count = 0; return VK_SUCCESS; }),
+      MOCK(vkGetPhysicalDeviceProperties, (VkPhysicalDevice, VkPhysicalDeviceProperties* properties), { fillProperties(*properties); }),
+      MOCK(vkGetPhysicalDeviceProperties2, (VkPhysicalDevice, VkPhysicalDeviceProperties2* properties),
+           {
+             fillProperties(properties->properties);
+             fillChain(static_cast<VkBaseOutStructure*>(properties->pNext));
+           }),
+      MOCK(vkGetPhysicalDeviceFeatures2, (VkPhysicalDevice, VkPhysicalDeviceFeatures2* features),
+           {
+             features->features = driver->features.features;
+             for (auto* item = static_cast<VkBaseOutStructure*>(features->pNext); item != nullptr; item = item->pNext) {
+               if (item->sType == driver->features12.sType) {
+                 auto* next = item->pNext;
+                 *reinterpret_cast<VkPhysicalDeviceVulkan12Features*>(item) = driver->features12;
+                 item->pNext = next;
+               } else if (item->sType == driver->features11.sType) {
+                 auto* next = item->pNext;
+                 *reinterpret_cast<VkPhysicalDeviceVulkan11Features*>(item) = driver->features11;
+                 item->pNext = next;
+               }
+             }
+           }),
+      MOCK(vkGetPhysicalDeviceMemoryProperties, (VkPhysicalDevice, VkPhysicalDeviceMemoryProperties* memory),
+           {
+             memory->memoryTypeCount = 1;
+             memory->memoryTypes[0].propertyFlags = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+           }),
+      MOCK(vkCreatePipelineLayout, (VkDevice, const VkPipelineLayoutCreateInfo*, const VkAllocationCallbacks* callbacks, VkPipelineLayout* layout),
+           { return create("vkCreatePipelineLayout", callbacks, layout); }),
+      MOCK(vkCreateShaderModule, (VkDevice, const VkShaderModuleCreateInfo*, const VkAllocationCallbacks* callbacks, VkShaderModule* module),
+           { return create("vkCreateShaderModule", callbacks, module); }),
+      MOCK(vkCreateComputePipelines,
+           (VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*, const VkAllocationCallbacks* callbacks, VkPipeline* pipeline),
+           { return create("vkCreateComputePipelines", callbacks, pipeline); }),
+      MOCK(vkCreateBuffer, (VkDevice, const VkBufferCreateInfo*, const VkAllocationCallbacks* callbacks, VkBuffer* buffer),
+           { return create("vkCreateBuffer", callbacks, buffer); }),
+      MOCK(vkAllocateMemory, (VkDevice, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory),
+           {
+             mappedMemory.assign(info->allocationSize, std::byte{0});
+             return create("vkAllocateMemory", callbacks, memory);
+           }),
+      MOCK(vkBindBufferMemory, (VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize), { return outcome("vkBindBufferMemory"); }),
+      MOCK(vkMapMemory, (VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags, void** data),
+           {
+             *data = mappedMemory.data();
+             return outcome("vkMapMemory");
+           }),
+      MOCK(vkGetBufferMemoryRequirements, (VkDevice, VkBuffer, VkMemoryRequirements* requirements), { *requirements = {65536, 256, 1}; }),
+      MOCK(vkGetBufferDeviceAddress, (VkDevice, const VkBufferDeviceAddressInfo*),
+           { return static_cast<VkDeviceAddress>(reinterpret_cast<uintptr_t>(mappedMemory.data())); }),
+      MOCK(vkDestroyPipelineLayout, (VkDevice, VkPipelineLayout layout, const VkAllocationCallbacks*), { destroy(layout); }),
+      MOCK(vkDestroyShaderModule, (VkDevice, VkShaderModule module, const VkAllocationCallbacks*), { destroy(module); }),
+      MOCK(vkDestroyPipeline, (VkDevice, VkPipeline pipeline, const VkAllocationCallbacks*), { destroy(pipeline); }),
+      MOCK(vkDestroyBuffer, (VkDevice, VkBuffer buffer, const VkAllocationCallbacks*), { destroy(buffer); }),
+      MOCK(vkFreeMemory, (VkDevice, VkDeviceMemory memory, const VkAllocationCallbacks*), { destroy(memory); }),
+      MOCK(vkCmdBindPipeline, (VkCommandBuffer, VkPipelineBindPoint, VkPipeline pipeline),
+           { driver->commands.push_back({CommandKind::BindPipeline, pipeline}); }),
+      MOCK(vkCmdPushConstants, (VkCommandBuffer, VkPipelineLayout, VkShaderStageFlags, uint32_t, uint32_t size, const void* values),
+           {
+             Command command{CommandKind::PushConstants};
+             std::memcpy(&command.push, values, std::min<size_t>(size, sizeof command.push));
+             driver->commands.push_back(command);
+           }),
+      MOCK(vkCmdDispatch, (VkCommandBuffer, uint32_t x, uint32_t y, uint32_t z),
+           { driver->commands.push_back({CommandKind::Dispatch, VK_NULL_HANDLE, {}, x * y * z}); }),
+      MOCK(vkCmdPipelineBarrier,
+           (VkCommandBuffer, VkPipelineStageFlags, VkPipelineStageFlags, VkDependencyFlags, uint32_t, const VkMemoryBarrier*, uint32_t,
+            const VkBufferMemoryBarrier*, uint32_t, const VkImageMemoryBarrier*),
+           { driver->commands.push_back({CommandKind::Barrier}); }),
+  };
+  return table;
+}
+
+PFN_vkVoidFunction lookUp(const char* name) {
+  const auto found = functions().find(name);
+  return found == functions().end() || driver->missingFunction == name ? nullptr : found->second;
+}
+
+}  // namespace
+
+MockDriver::MockDriver(const core::DeviceFacts& facts_) : facts(facts_) {
+  driver = this;
+  features12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+  features12.bufferDeviceAddress = facts.bufferDeviceAddress;
+  features12.storageBuffer8BitAccess = facts.storageBuffer8BitAccess;
+  features12.shaderFloat16 = facts.shaderFloat16;
+  features11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+  features11.pNext = &features12;
+  features11.storageBuffer16BitAccess = facts.storageBuffer16BitAccess;
+  features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  features.pNext = &features11;
+  features.features.shaderInt64 = facts.shaderInt64;
+}
+
+MockDriver::~MockDriver() { driver = nullptr; }
+
+VkCommandBuffer MockDriver::commandBuffer() { return fakeHandle<VkCommandBuffer>(); }
+
+SaccadeContextCreateInfo MockDriver::contextInfo() {
+  SaccadeContextCreateInfo info = saccadeContextCreateInfoDefault();
+  info.apiVersion = VK_API_VERSION_1_2;
+  info.instance = fakeHandle<VkInstance>();
+  info.physicalDevice = fakeHandle<VkPhysicalDevice>();
+  info.device = fakeHandle<VkDevice>();
+  info.getInstanceProcAddr = [](VkInstance, const char* name) { return lookUp(name); };
+  info.enabledFeatures = &features;
+  return info;
+}
+
+}  // namespace saccade::test

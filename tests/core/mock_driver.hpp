@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Vulkan driver made of counters: enough of one for the core to create a context, make plans and record, so that a
+// test sees what was recorded, what was allocated, and what happens when a call fails.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fake_devices.hpp"
+#include "plan/plan.hpp"
+
+namespace saccade::test {
+
+enum class CommandKind { BindPipeline, PushConstants, Dispatch, Barrier };
+
+struct Command {
+  CommandKind kind;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  core::PushConstants push{};
+  uint32_t groups = 0;
+};
+
+// One at a time: Vulkan functions have no place for a pointer to it.
+class MockDriver {
+ public:
+  explicit MockDriver(const core::DeviceFacts& facts = cpuFacts());
+  ~MockDriver();
+  MockDriver(const MockDriver&) = delete;
+  MockDriver& operator=(const MockDriver&) = delete;
+
+  // A create info with everything enabled that the facts have.
+  SaccadeContextCreateInfo contextInfo();
+  static VkCommandBuffer commandBuffer();
+
+  core::DeviceFacts facts;
+  std::map<std::string, VkResult> failures;  // what a function returns instead of succeeding
+  std::string missingFunction;               // that the loader does not know
+
+  std::vector<Command> commands;
+  std::map<std::string, int> calls;  // of functions that create or allocate
+  int liveObjects = 0;               // created and not destroyed
+  int objectsWithCallbacks = 0;      // created with the host's allocation callbacks
+
+  VkPhysicalDeviceVulkan12Features features12{};
+  VkPhysicalDeviceVulkan11Features features11{};
+  VkPhysicalDeviceFeatures2 features{};
+};
+
+}  // namespace saccade::test
