@@ -58,7 +58,7 @@ make_debian13() {  # ROOT PACKAGES(comma-separated) SUITE...
   apt_network_settings >"$build/logs/root-apt.conf"
   say "    from $mirror"
   if ! logged root unshare "${namespace_options[@]}" mmdebstrap --mode=root --variant=apt --include="$include" \
-    --aptopt='Acquire::Retries "3"' --aptopt="$build/logs/root-apt.conf" trixie "$root" "${sources[@]}"; then
+    --dpkgopt=force-unsafe-io --aptopt='Acquire::Retries "3"' --aptopt="$build/logs/root-apt.conf" trixie "$root" "${sources[@]}"; then
     delete_debian13 "$root"
     die "mmdebstrap could not make a Debian 13 root in $root"
   fi
