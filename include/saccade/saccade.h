@@ -184,6 +184,7 @@ typedef struct SaccadeKernelInfo {
   const char* name;     /* e.g. "scalar_rows" */
   SaccadeOperator op;
   const char* idea;     /* one line: how it works and what it is for */
+  VkBool32 selectable;  /* a description may ask for it by name; VK_FALSE: it runs as a part of other plans */
   VkBool32 supported;   /* by this context's device */
   const char* reason;   /* why not; "" if supported */
   const char* leftOut;  /* shader modules that this build lacks and why, one per line; "" if none */

@@ -112,7 +112,7 @@ SaccadeStatus saccadeGetKernels(SaccadeContext context, uint32_t* count, Saccade
     for (uint32_t i = 0; i < *count; i++) {
       const KernelEntry& entry = registry[i];
       const char* reason = entry.deviceRefusal(context->facts());
-      kernels[i] = {entry.name, entry.op, entry.idea, *reason == '\0', reason,
+      kernels[i] = {entry.name, entry.op, entry.idea, entry.selectable, *reason == '\0', reason,
                     context->leftOut()[i].c_str()};
     }
   });

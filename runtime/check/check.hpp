@@ -59,7 +59,7 @@ Outcome judge(const std::vector<reference::TensorComparison>& tensors, const std
 // "attention", "matmul", ...
 const char* operatorName(SaccadeOperator op);
 
-// The variants of an operator that a device supports.
+// The variants of an operator that can be asked for and that a device supports.
 std::vector<std::string> supportedKernels(const Device& device, SaccadeOperator op);
 
 }  // namespace saccade::check

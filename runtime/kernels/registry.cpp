@@ -25,20 +25,20 @@ const char* needsWorkGroup128(const DeviceFacts& facts) {
 
 const KernelEntry kRegistry[] = {
     {"scalar_rows", SACCADE_OPERATOR_ATTENTION,
-     "one query row per invocation, K and V streamed through uniform loads; for CPU devices and small subgroups", anywhere},
+     "one query row per invocation, K and V streamed through uniform loads; for CPU devices and small subgroups", true, anywhere},
     {"scalar_tiled", SACCADE_OPERATOR_ATTENTION,
-     "tiles of Q, K and V in shared memory, register blocks; for any GPU", needsWorkGroup128},
+     "tiles of Q, K and V in shared memory, register blocks; for any GPU", true, needsWorkGroup128},
     {"weights", SACCADE_OPERATOR_ATTENTION,
-     "attention weights in two passes over the keys, no scores stored; runs beside the kernel that computes out", anywhere},
+     "attention weights in two passes over the keys, no scores stored; runs beside the kernel that computes out", false, anywhere},
     {"matmul_rows", SACCADE_OPERATOR_MATMUL,
-     "one row of a per invocation, b streamed through uniform loads; for CPU devices and small subgroups", anywhere},
+     "one row of a per invocation, b streamed through uniform loads; for CPU devices and small subgroups", true, anywhere},
     {"matmul_tiled", SACCADE_OPERATOR_MATMUL,
-     "tiles of a and b in shared memory, register blocks; for any GPU", needsWorkGroup128},
-    {"layer_norm", SACCADE_OPERATOR_LAYER_NORM, "one row per work-group, statistics in two passes", anywhere},
-    {"softmax", SACCADE_OPERATOR_SOFTMAX, "one row per work-group: maximum, sum, quotients", anywhere},
-    {"activation", SACCADE_OPERATOR_ACTIVATION, "one element per invocation", anywhere},
+     "tiles of a and b in shared memory, register blocks; for any GPU", true, needsWorkGroup128},
+    {"layer_norm", SACCADE_OPERATOR_LAYER_NORM, "one row per work-group, statistics in two passes", true, anywhere},
+    {"softmax", SACCADE_OPERATOR_SOFTMAX, "one row per work-group: maximum, sum, quotients", true, anywhere},
+    {"activation", SACCADE_OPERATOR_ACTIVATION, "one element per invocation", true, anywhere},
     {"patches", SACCADE_OPERATOR_PATCH_EMBED,
-     "cuts pictures into contiguous rows, which a matmul kernel then embeds", anywhere},
+     "cuts pictures into contiguous rows, which a matmul kernel then embeds", false, anywhere},
 };
 
 }  // namespace
@@ -52,10 +52,11 @@ const KernelEntry& kernelEntry(const std::string& name) {
 void requireKnownKernel(const std::string& name) {
   std::string names;
   for (const KernelEntry& entry : kRegistry) {
+    if (!entry.selectable) continue;
     if (name == entry.name) return;
     names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
-  refuse("kernel", "kernel is \"{}\"; known kernels: {}", name, names);
+  refuse("kernel", "kernel is \"{}\"; kernels that can be asked for: {}", name, names);
 }
 
 std::string leftOutModules(const KernelEntry& entry) {

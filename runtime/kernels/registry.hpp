@@ -17,6 +17,7 @@ struct KernelEntry {
   const char* name;
   SaccadeOperator op;
   const char* idea;
+  bool selectable;  // a variant that plans choose from; else it runs beside or inside one
   const char* (*deviceRefusal)(const DeviceFacts& facts);  // "" if the device can run it; static storage
 };
 
