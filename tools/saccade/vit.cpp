@@ -15,14 +15,13 @@ constexpr const char* kExamples =
     "      the classes of pictures\n"
     "  saccade vit --model ~/.cache/saccade/dinov2s.safetensors models/dinov2/samples/* --attention maps\n"
     "      a backbone without classes: which pictures are alike, and maps/*.png of what each head looks at\n"
-    "  saccade vit --model dinov2s.safetensors portrait.jpg --attention maps --size 518\n"
-    "      a finer map: 37 x 37 patches instead of 16 x 16\n"
+    "  saccade vit --model dinov2s.safetensors portrait.jpg --attention maps --size 504 --crop 1\n"
+    "      a finer map, 36 x 36 patches instead of 16 x 16, of the picture to its edges\n"
     "  saccade vit --model fashion_vit.safetensors --idx t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz\n"
     "      a whole data set\n"
     "An attention map shows the picture, what the class token attends to in each head of the last layer, and the mean\n"
     "of the heads. Models are safetensors files with the names of timm's VisionTransformer or Hugging Face's DINOv2.\n"
     "Pictures are PNG or JPEG; those of another size than the model's are scaled and cropped to the centre.";
-
 
 }  // namespace
 
@@ -44,6 +43,13 @@ void addVitCommand(CLI::App& app, Globals& globals) {
                          "that the model was trained with, or 224 for a backbone")
           ->check(CLI::Range(1, 4096))
           ->type_name("SIZE");
+  CLI::Option* crop =
+      command.add_option("--crop", options->crop,
+                         "How much of a picture's shorter side is looked at; the rest is border. Pictures that have the "
+                         "right size already are not cropped")
+          ->check(CLI::Range(0.1, 1.0))
+          ->capture_default_str()
+          ->type_name("SHARE");
   command.add_option("--batch", options->batch, "Pictures per forward; without it 8, or 250 of a data set")
       ->check(CLI::Range(1, 100000))
       ->type_name("N");
@@ -61,7 +67,7 @@ void addVitCommand(CLI::App& app, Globals& globals) {
   labels->needs(images);
   expected->needs(images);
   minAgreement->needs(expected);
-  for (CLI::Option* ofPictures : {pictures, attention, top, size}) {
+  for (CLI::Option* ofPictures : {pictures, attention, top, size, crop}) {
     images->excludes(ofPictures);
   }
   addKernelOption(command, globals);

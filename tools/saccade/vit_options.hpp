@@ -17,6 +17,7 @@ struct VitOptions {
   std::string attention;      // folder for attention maps; empty: none
   std::int64_t top = 3;       // classes printed per picture
   std::int64_t size = 0;      // side in pixels that pictures are brought to; 0: the model's own
+  double crop = 0.875;        // share of the shorter side of a picture that is looked at
   std::int64_t batch = 0;     // pictures per forward; 0: 8 pictures, 250 of a data set
   std::string images;         // idx file of a data set
   std::string labels;         // idx file of its classes

@@ -10,6 +10,7 @@
 
 #include "exit_code.hpp"
 #include "globals.hpp"
+#include "io/file_error.hpp"
 #include "io/vit_weights.hpp"
 #include "nn/vit_load.hpp"
 #include "progress.hpp"
@@ -24,6 +25,8 @@ using nlohmann::ordered_json;
 
 constexpr std::int64_t kBackboneSize = 224;
 constexpr std::int64_t kDefaultBatch = 8;
+// Enlarging a picture of a few rows until its shorter side fits would take gigabytes for what is cropped again.
+constexpr std::int64_t kMostOblong = 20;
 
 // What the model says of one picture.
 struct Finding {
@@ -45,9 +48,9 @@ std::int64_t chooseSize(const io::VitConfig& config, std::int64_t asked) {
   return asked;
 }
 
-// A picture with the model's channels and `size` pixels on both sides. One of another size is scaled so that a border of
-// an eighth is cut off: 256 pixels and a crop of 224, as is customary.
-io::Picture fit(const std::string& path, std::int64_t channels, std::int64_t size) {
+// A picture with the model's channels and `size` pixels on both sides. One of another size is scaled so that the middle
+// square of that share of the shorter side has this size: 256 pixels and a crop of 224, as is customary.
+io::Picture fit(const std::string& path, std::int64_t channels, std::int64_t size, double share) {
   io::Picture picture = io::readPicture(path);
   if (channels == 1) {
     picture = io::toGrey(picture);
@@ -59,7 +62,13 @@ io::Picture fit(const std::string& path, std::int64_t channels, std::int64_t siz
   if (picture.width == size && picture.height == size) {
     return picture;
   }
-  return io::centreCrop(io::resizeShorterSide(picture, size * 8 / 7), size, size);
+  const auto [shorter, longer] = std::minmax(picture.width, picture.height);
+  if (longer > kMostOblong * shorter) {
+    throw io::FileError(path, "size of the picture", fmt::format("{} x {}", picture.width, picture.height),
+                        fmt::format("one side may be at most {} times as long as the other", kMostOblong));
+  }
+  const std::int64_t shorterSide = std::llround(static_cast<double>(size) / share);
+  return io::centreCrop(io::resizeShorterSide(picture, shorterSide), size, size);
 }
 
 std::vector<float> part(const std::vector<float>& values, std::int64_t index, std::int64_t count) {
@@ -193,7 +202,7 @@ int lookAtPictures(const Globals& globals, const VitOptions& options) {
   const std::int64_t size = chooseSize(config, options.size);
   std::vector<io::Picture> pictures;
   for (const std::string& path : options.pictures) {
-    pictures.push_back(fit(path, config.inChannels, size));
+    pictures.push_back(fit(path, config.inChannels, size, options.crop));
   }
   const bool withAttention = !options.attention.empty();
   if (withAttention) {
