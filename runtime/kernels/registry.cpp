@@ -36,7 +36,7 @@ const KernelEntry kRegistry[] = {
      "tiles of a and b in shared memory, register blocks; for any GPU", true, needsWorkGroup128},
     {"layer_norm", SACCADE_OPERATOR_LAYER_NORM, "one row per work-group, statistics in two passes", true, anywhere},
     {"softmax", SACCADE_OPERATOR_SOFTMAX, "one row per work-group: maximum, sum, quotients", true, anywhere},
-    {"activation", SACCADE_OPERATOR_ACTIVATION, "one element per invocation", true, anywhere},
+    {"activation", SACCADE_OPERATOR_ACTIVATION, "a few elements per invocation", true, anywhere},
     {"patches", SACCADE_OPERATOR_PATCH_EMBED,
      "cuts pictures into contiguous rows, which a matmul kernel then embeds", false, anywhere},
 };

@@ -3,17 +3,25 @@
 
 #include "kernels/registry.hpp"
 #include "ops/common.hpp"
+#include "ops/rows.hpp"
 
 namespace saccade::core {
-
-using uint = uint32_t;
-#include "ops_params.h"
 
 namespace {
 
 std::string always(const DeviceFacts&, const ActivationProblem&) { return ""; }
 Estimate estimate(const DeviceFacts&, const ActivationProblem&) { return {1, "the only kernel of this operator"}; }
 const Variant<ActivationProblem> kVariants[] = {{"activation", always, estimate}};
+
+// Rows that follow each other without a gap in both tensors become one long row.
+void foldRows(Tensor& x, const Tensor& out) {
+  for (size_t axis = 3; axis-- > 0;) {
+    const bool follows = x.strides[axis] == x.sizes[3] && out.strides[axis] == x.sizes[3];
+    if (x.sizes[axis] != 1 && !follows) return;
+    x.sizes[3] *= x.sizes[axis];
+    x.sizes[axis] = 1;
+  }
+}
 
 }  // namespace
 
@@ -42,25 +50,10 @@ PlanDraft planActivation(const DeviceFacts& facts, const ActivationProblem& p, c
   addSlot(draft, "out", p.out, something);
   if (!something) return draft;
 
-  ElementsParams params{};
-  params.count = static_cast<uint32_t>(p.out.elements());
-  params.size1 = p.x.sizes[1];
-  params.size2 = p.x.sizes[2];
-  params.size3 = p.x.sizes[3];
-  params.xStride0 = p.x.strides[0];
-  params.xStride1 = p.x.strides[1];
-  params.xStride2 = p.x.strides[2];
-  params.outStride0 = p.out.strides[0];
-  params.outStride1 = p.out.strides[1];
-  params.outStride2 = p.out.strides[2];
-  StepDraft step;
-  step.shader = &shaderFor(draft.kernel.c_str(), p.x.dtype, facts);
-  const uint32_t localSize = elementwiseLocalSize(facts, 128);
-  step.specialisation = {localSize, static_cast<uint32_t>(p.activation)};
-  step.setParams(params);
-  step.groups = (p.out.elements() + localSize - 1) / localSize;
-  step.slots = {0, 1};
-  draft.steps.push_back(std::move(step));
+  Tensor x = p.x;
+  foldRows(x, p.out);
+  draft.steps.push_back(makeChunkedRowsStep(facts, draft.kernel.c_str(), x, p.out, {0, -1, -1, 1}));
+  draft.steps.back().specialisation.push_back(static_cast<uint32_t>(p.activation));
   return draft;
 }
 

@@ -29,9 +29,11 @@ std::string sizesText(const Tensor& tensor) {
   return sizesText(Sizes{tensor.sizes[0], tensor.sizes[1], tensor.sizes[2], tensor.sizes[3]});
 }
 
-uint32_t elementwiseLocalSize(const DeviceFacts& facts, uint32_t wanted) {
+uint32_t groupSize(const DeviceFacts& facts, uint32_t wanted) {
   const uint32_t most = std::min({wanted, facts.maxComputeWorkGroupInvocations, facts.maxComputeWorkGroupSize[0]});
-  return std::bit_floor(std::max(1u, isCpu(facts) ? std::min(most, facts.subgroupSize) : most));
+  // Not below 4, whatever the subgroup: with a single invocation every load would have a uniform address, which devices may
+  // execute past the end of a loop.
+  return std::max(4u, std::bit_floor(isCpu(facts) ? std::min(most, facts.subgroupSize) : most));
 }
 
 }  // namespace saccade::core

@@ -32,6 +32,6 @@ void addSlot(PlanDraft& draft, const char* name, const Tensor& tensor, bool touc
 std::string sizesText(const Tensor& tensor);  // "[1, 2, 3, 4]"
 
 // The largest power of two that is at most `wanted` and fits a work-group; on a CPU device at most a subgroup.
-uint32_t elementwiseLocalSize(const DeviceFacts& facts, uint32_t wanted);
+uint32_t groupSize(const DeviceFacts& facts, uint32_t wanted);
 
 }  // namespace saccade::core

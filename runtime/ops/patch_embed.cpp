@@ -26,20 +26,17 @@ void checkPatchSize(uint32_t patchSize, const Tensor& image) {
 
 StepDraft makePatchesStep(const DeviceFacts& facts, const PatchEmbedProblem& p) {
   PatchesParams params{};
-  params.count = static_cast<uint32_t>(p.product.a.elements());
   params.channels = p.image.sizes[1];
-  params.patchSize = p.patchSize;
-  params.patchesPerLine = p.patchesPerLine;
-  params.patchesPerImage = p.product.rows;
+  params.height = p.image.sizes[2];
+  params.width = p.image.sizes[3];
   params.imageStrideB = p.image.strides[0];
   params.imageStrideC = p.image.strides[1];
   params.imageStrideH = p.image.strides[2];
   StepDraft step;
   step.shader = &shaderFor("patches", p.image.dtype, facts);
-  const uint32_t localSize = elementwiseLocalSize(facts, 128);
-  step.specialisation = {localSize};
+  step.specialisation = {groupSize(facts, 64), p.patchSize};
   step.setParams(params);
-  step.groups = (p.product.a.elements() + localSize - 1) / localSize;
+  step.groups = uint64_t{p.image.sizes[0]} * params.channels * params.height;
   step.slots = {kImage, kScratch};
   return step;
 }
@@ -58,7 +55,11 @@ PatchEmbedProblem validatePatchEmbed(const SaccadePatchEmbedDesc& desc) {
   const int64_t patches = (problem.image.sizes[2] / size) * (problem.image.sizes[3] / size);
   const int64_t width = problem.weight.sizes[0];
   const int64_t depth = channels * size * size;
-  problem.patchesPerLine = static_cast<uint32_t>(problem.image.sizes[3] / size);
+  // At most the elements of the image, unless that broadcasts by strides.
+  if (batch * patches * depth > int64_t{0xffffffff}) {
+    refuse("image.sizes", "image.sizes is {}: its patches hold more than the 4294967295 elements that scratch may; split the batch",
+           sizesText(problem.image));
+  }
   requireSizes(problem.weight, "weight", {width, channels, size, size}, "channels come from image, the others from patchSize");
 
   // From here on it is the product of [B, 1, patches, C * patchSize * patchSize] and the weight as [E, C * patchSize * patchSize].

@@ -14,7 +14,6 @@ namespace saccade::core {
 struct PatchEmbedProblem {
   Tensor image, weight;
   uint32_t patchSize = 0;
-  uint32_t patchesPerLine = 0;
   MatmulProblem product;  // a: the patches, contiguous in scratch
 };
 

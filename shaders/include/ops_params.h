@@ -7,9 +7,11 @@
 // Specialisation constants, by constant_id.
 #define OPS_SPEC_LOCAL_SIZE 0  // invocations per work-group; a power of two
 #define OPS_SPEC_AFFINE 1      // layer_norm: 1: weight and bias are given
-#define OPS_SPEC_ACTIVATION 1  // activation: SaccadeActivation
+#define OPS_SPEC_STEPS 1       // activation: elements of an invocation; a power of two
+#define OPS_SPEC_ACTIVATION 2  // activation: SaccadeActivation
+#define OPS_SPEC_PATCH_SIZE 1  // patches
 
-// Rows along axis 3, one per work-group: layer_norm and softmax.
+// Rows along axis 3: layer_norm, softmax, activation.
 #define ROWS_BUFFER_X 0
 #define ROWS_BUFFER_WEIGHT 1
 #define ROWS_BUFFER_BIAS 2
@@ -19,27 +21,16 @@ struct RowsParams {
   uint size1, size2, size3;
   uint xStride0, xStride1, xStride2;
   uint outStride0, outStride1, outStride2;
-  float epsilon;
+  uint chunks;    // activation: work-groups per row
+  float epsilon;  // layer_norm
 };
 
-// Element by element: activation.
-#define ELEMENTS_BUFFER_X 0
-#define ELEMENTS_BUFFER_OUT 1
-
-struct ElementsParams {
-  uint count;
-  uint size1, size2, size3;
-  uint xStride0, xStride1, xStride2;
-  uint outStride0, outStride1, outStride2;
-};
-
-// Image patches to rows [batch, patch, channel * patchSize * patchSize], contiguous.
+// Lines of pictures to rows [batch, patch, channel * patchSize * patchSize], contiguous.
 #define PATCHES_BUFFER_IMAGE 0
 #define PATCHES_BUFFER_ROWS 1
 
 struct PatchesParams {
-  uint count;
-  uint channels, patchSize, patchesPerLine, patchesPerImage;
+  uint channels, height, width;
   uint imageStrideB, imageStrideC, imageStrideH;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef SACCADE_ROWS_GLSL
 #define SACCADE_ROWS_GLSL
-// What the kernels with one row of axis 3 per work-group share.
+// What the kernels that work along rows of axis 3 share.
 
 #include "dtype.glsl"
 #include "push.glsl"
@@ -10,17 +10,15 @@
 layout(local_size_x_id = OPS_SPEC_LOCAL_SIZE) in;
 layout(constant_id = OPS_SPEC_LOCAL_SIZE) const uint LOCAL_SIZE = 64;
 
-#include "reduce.glsl"
-
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer ParamsIn { RowsParams value; };
 
 struct Row {
   Address x, out_;
 };
 
-Row rowOf(RowsParams p, uint group) {
-  uint rest = group / p.size2;
-  uint i2 = group - rest * p.size2;
+Row rowOf(RowsParams p, uint index) {
+  uint rest = index / p.size2;
+  uint i2 = index - rest * p.size2;
   uint i0 = rest / p.size1;
   uint i1 = rest - i0 * p.size1;
   return Row(tensorAddress(push.buffers[ROWS_BUFFER_X], i0 * p.xStride0 + i1 * p.xStride1 + i2 * p.xStride2),

@@ -5,6 +5,7 @@
 
 #extension GL_GOOGLE_include_directive : require
 #include "rows.glsl"
+#include "reduce.glsl"
 
 layout(constant_id = OPS_SPEC_AFFINE) const uint AFFINE = 0;
 

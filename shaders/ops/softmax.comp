@@ -4,6 +4,7 @@
 
 #extension GL_GOOGLE_include_directive : require
 #include "rows.glsl"
+#include "reduce.glsl"
 
 // exp(x - maximum); exactly 0 for -inf, also where that is the maximum of the row. NaN is passed on here because
 // exp2 may lose it.

@@ -123,8 +123,23 @@ TEST_F(OpsRefusal, PatchEmbedChecksThePatchSizeAndTheWeight) {
   expectRefusal(desc, "out.sizes", {"[2, 1, 24, 10]"});
 }
 
+TEST_F(OpsRefusal, StructuresOfAnotherVersionAreRefused) {
+  const auto expectStructSize = [&](auto create, auto desc) {
+    desc.structSize -= 8;
+    SaccadePlan plan = nullptr;
+    SaccadeMessage message{};
+    EXPECT_EQ(create(device.context().handle(), &desc, &plan, &message), SACCADE_ERROR_INVALID_ARGUMENT);
+    EXPECT_STREQ(message.field, "structSize");
+    EXPECT_EQ(plan, nullptr);
+  };
+  expectStructSize(saccadeCreateMatmulPlan, saccadeMatmulDescDefault());
+  expectStructSize(saccadeCreateLayerNormPlan, saccadeLayerNormDescDefault());
+  expectStructSize(saccadeCreateSoftmaxPlan, saccadeSoftmaxDescDefault());
+  expectStructSize(saccadeCreateActivationPlan, saccadeActivationDescDefault());
+  expectStructSize(saccadeCreatePatchEmbedPlan, saccadePatchEmbedDescDefault());
+}
+
 TEST_F(OpsRefusal, RecordingChecksEveryRange) {
-  Stream stream(device);
   const Tensor a = Tensor::zeros(device, Dtype::F32, {4, 8});
   try {
     const PlanPtr plan = device.plan(MatmulDesc{.a = f32(1, 1, 4, 8), .b = f32(1, 1, 4, 8)});
