@@ -50,7 +50,8 @@ io::TensorData changed(const io::TensorData& tensor, const std::function<void(st
   return io::TensorData::fromFloats(tensor.dtype(), tensor.shape(), values);
 }
 
-io::TensorData withRows(const io::TensorData& tensor, std::int64_t b, std::int64_t begin, std::int64_t end, float value) {
+io::TensorData withRows(const io::TensorData& tensor, std::int64_t b, std::int64_t begin, std::int64_t end,
+                        float value) {
   const io::Shape& shape = tensor.shape();
   return changed(tensor, [&](std::vector<float>& values) {
     for (std::int64_t head = 0; head < shape[0] * shape[1]; ++head) {
@@ -95,7 +96,8 @@ AttentionResults downloadResults(const PreparedCall& prepared) {
   results.out = check::download(prepared.out, prepared.outShape);
   if (prepared.options.lse) results.lse = check::download(prepared.options.lse, prepared.rowShape);
   if (prepared.options.probs) results.probs = check::download(prepared.options.probs, prepared.probsShape);
-  EXPECT_EQ(prepared.tensors.overwritten(), std::vector<std::string>{}) << "was written outside of these tensors";
+  EXPECT_EQ(prepared.tensors.overwritten(), std::vector<std::string>{})
+      << "was written outside of these tensors";
   return results;
 }
 
@@ -117,14 +119,16 @@ void expectRight(const AttentionCall& call, const AttentionResults& results, con
   const auto wanted = call.probs ? reference::Probs::Store : reference::Probs::Skip;
   const reference::AttentionResult expected = reference::attention(owned.problem, wanted);
   const io::DType dtype = values.q.dtype();
-  const reference::AttentionTolerances tolerances = reference::attentionTolerances(owned.problem, dtype, expected);
+  const reference::AttentionTolerances tolerances =
+      reference::attentionTolerances(owned.problem, dtype, expected);
   const reference::ZeroMasks zeros = reference::exactZeros(owned.problem);
-  const auto compare = [&](const char* name, const io::TensorData& got, const std::vector<double>& wantedValues,
-                           const reference::TensorTolerance& tolerance, std::span<const std::uint8_t> mustBeZero) {
-    const auto wantedTensor = io::TensorData::fromDoubles(io::DType::F64, got.shape(), wantedValues);
-    const auto comparison = reference::compareTensor(name, got, wantedTensor, tolerance, mustBeZero);
-    EXPECT_TRUE(comparison.passed) << what << (what.empty() ? "" : ": ") << comparison.reason;
-  };
+  const auto compare =
+      [&](const char* name, const io::TensorData& got, const std::vector<double>& wantedValues,
+          const reference::TensorTolerance& tolerance, std::span<const std::uint8_t> mustBeZero) {
+        const auto wantedTensor = io::TensorData::fromDoubles(io::DType::F64, got.shape(), wantedValues);
+        const auto comparison = reference::compareTensor(name, got, wantedTensor, tolerance, mustBeZero);
+        EXPECT_TRUE(comparison.passed) << what << (what.empty() ? "" : ": ") << comparison.reason;
+      };
   compare("out", results.out, expected.out, tolerances.out, zeros.at("out"));
   if (call.lse) compare("lse", results.lse, expected.lse, tolerances.lse, {});
   if (call.probs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of attention in a test: random inputs, a run on the device with guards all around, a comparison with the
-// scalar path.
+// One call of attention in a test: random inputs, a run on the device with guards all around, a comparison
+// with the scalar path.
 #pragma once
 
 #include <optional>
@@ -39,9 +39,11 @@ io::TensorData randomMask(const io::Shape& shape, unsigned seed);
 // A copy in which `change` may alter the values.
 io::TensorData changed(const io::TensorData& tensor, const std::function<void(std::vector<float>&)>& change);
 // Sets rows [begin, end) of axis 2 of a [B,H,T,D] tensor, of batch entry b (-1: all), to `value`.
-io::TensorData withRows(const io::TensorData& tensor, std::int64_t b, std::int64_t begin, std::int64_t end, float value);
+io::TensorData withRows(const io::TensorData& tensor, std::int64_t b, std::int64_t begin, std::int64_t end,
+                        float value);
 
-// The call's tensors in device memory, outputs holding NaN. A test may put other views in place of q, k and v.
+// The call's tensors in device memory, outputs holding NaN. A test may put other views in place of q, k and
+// v.
 struct PreparedCall {
   explicit PreparedCall(const Device& device) : tensors(device) {}
   check::DeviceTensors tensors;

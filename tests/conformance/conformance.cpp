@@ -18,7 +18,8 @@ std::vector<std::string> kernelChoices(const Device& device, SaccadeOperator op)
 std::vector<Variant> attentionVariants(const Device& device) {
   std::vector<Variant> variants;
   for (const std::string& kernel : kernelChoices(device, SACCADE_OPERATOR_ATTENTION)) {
-    for (const io::DType dtype : {io::DType::F32, io::DType::F16, io::DType::BF16}) variants.push_back({kernel, dtype});
+    for (const io::DType dtype : {io::DType::F32, io::DType::F16, io::DType::BF16})
+      variants.push_back({kernel, dtype});
   }
   return variants;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that run on a device, once per kernel variant and dtype. They are registered when the device is known, so that
-// a variant which the library gains is tested without a line changing here. Names read as a sentence:
-// attention_causality.bottom_right/f16/D16/scalar_tiled.
+// Tests that run on a device, once per kernel variant and dtype. They are registered when the device is
+// known, so that a variant which the library gains is tested without a line changing here. Names read as a
+// sentence: attention_causality.bottom_right/f16/D16/scalar_tiled.
 #pragma once
 
 #include <functional>

@@ -8,8 +8,16 @@ namespace {
 
 constexpr std::int64_t kHeadDim = 20;  // not a multiple of 8, and 40 bytes in half precision
 
-AttentionCall plainCall(const Variant& variant, std::int64_t headsQ, std::int64_t headsKv, std::int64_t seqlenQ, std::int64_t seqlenK) {
-  AttentionCall call = randomCall({.batch = 3, .headsQ = headsQ, .headsKv = headsKv, .seqlenQ = seqlenQ, .seqlenK = seqlenK, .headDimQk = kHeadDim, .headDimV = kHeadDim}, variant);
+AttentionCall plainCall(const Variant& variant, std::int64_t headsQ, std::int64_t headsKv,
+                        std::int64_t seqlenQ, std::int64_t seqlenK) {
+  AttentionCall call = randomCall({.batch = 3,
+                                   .headsQ = headsQ,
+                                   .headsKv = headsKv,
+                                   .seqlenQ = seqlenQ,
+                                   .seqlenK = seqlenK,
+                                   .headDimQk = kHeadDim,
+                                   .headDimV = kHeadDim},
+                                  variant);
   call.values.causal = io::Causal::BottomRight;
   return call;
 }
@@ -19,7 +27,8 @@ void layoutsAgree(const Device& device, const Variant& variant) {
     AttentionCall call = plainCall(variant, 4, 2, seqlenQ, seqlenK);
     const AttentionResults expected = execute(device, call);
     expectRight(call, expected);
-    for (const check::Layout layout : {check::Layout::TokensFirst, check::Layout::PaddedRows, check::Layout::CacheSlice}) {
+    for (const check::Layout layout :
+         {check::Layout::TokensFirst, check::Layout::PaddedRows, check::Layout::CacheSlice}) {
       call.layout = layout;
       expectSameBits(execute(device, call), expected, check::layoutName(layout));
     }
@@ -31,7 +40,8 @@ void packedQkvAgrees(const Device& device, const Variant& variant) {
   const AttentionCall call = plainCall(variant, 3, 3, 37, 37);
   const AttentionResults expected = execute(device, call);
   PreparedCall prepared = prepare(device, call);
-  const Tensor qkv = Tensor::empty(device, check::deviceDtype(variant.dtype), {3, 37, 3, 3, kHeadDim}, {.guard = true});
+  const Tensor qkv =
+      Tensor::empty(device, check::deviceDtype(variant.dtype), {3, 37, 3, 3, kHeadDim}, {.guard = true});
   const auto part = [&](std::int64_t index, const io::TensorData& values) {
     const Tensor view = qkv.select(2, index).transpose(1, 2);
     view.uploadBytes(values.bytes());
@@ -49,7 +59,8 @@ void broadcastAgrees(const Device& device, const Variant& variant, bool overBatc
   AttentionCall call = plainCall(variant, 4, 4, 16, 33);
   const io::Shape single = overBatch ? io::Shape{1, 4, 33, kHeadDim} : io::Shape{3, 1, 33, kHeadDim};
   const io::Shape full = {3, 4, 33, kHeadDim};
-  const io::TensorData k = randomTensor(variant.dtype, single, 11), v = randomTensor(variant.dtype, single, 12);
+  const io::TensorData k = randomTensor(variant.dtype, single, 11),
+                       v = randomTensor(variant.dtype, single, 12);
   const auto repeated = [&](const io::TensorData& data) {
     const std::vector<float> values = data.toFloats();
     const std::size_t perHead = 33 * kHeadDim;
@@ -93,9 +104,11 @@ void maskStridesAgree(const Device& device, const Variant& variant) {
 
 void registerLayoutTests(const Device& device) {
   for (const Variant& variant : attentionVariants(device)) {
-    registerTest("attention_layouts", testName("bshd_padded_rows_and_cache_slices_equal_contiguous", variant, kHeadDim),
+    registerTest("attention_layouts",
+                 testName("bshd_padded_rows_and_cache_slices_equal_contiguous", variant, kHeadDim),
                  [=] { layoutsAgree(device, variant); });
-    registerTest("attention_layouts", testName("packed_qkv_equals_contiguous", variant, kHeadDim), [=] { packedQkvAgrees(device, variant); });
+    registerTest("attention_layouts", testName("packed_qkv_equals_contiguous", variant, kHeadDim),
+                 [=] { packedQkvAgrees(device, variant); });
     registerTest("attention_layouts", testName("keys_shared_by_the_batch_equal_copies", variant, kHeadDim),
                  [=] { broadcastAgrees(device, variant, true); });
     registerTest("attention_layouts", testName("keys_shared_by_the_heads_equal_copies", variant, kHeadDim),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lengths: what lies past them is never used, whatever it holds; on the device they are clamped to the tensors.
+// Lengths: what lies past them is never used, whatever it holds; on the device they are clamped to the
+// tensors.
 #include <cmath>
 #include <limits>
 
@@ -12,7 +13,8 @@ constexpr std::int64_t kHeadDim = 16;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 AttentionCall paddedCall(const Variant& variant, io::Causal causal) {
-  AttentionCall call = randomCall({.batch = 5, .headsQ = 4, .headsKv = 2, .seqlenQ = 37, .seqlenK = 70}, variant);
+  AttentionCall call =
+      randomCall({.batch = 5, .headsQ = 4, .headsKv = 2, .seqlenQ = 37, .seqlenK = 70}, variant);
   call.values.causal = causal;
   call.values.seqlensQ = {37, 5, 20, 0, 33};
   call.values.seqlensK = {70, 33, 0, 12, 64};
@@ -42,10 +44,14 @@ void paddedRowsAreZero(const Device& device, const AttentionCall& call) {
   const io::AttentionCase& s = call.values;
   for (std::int64_t row = 0; row < s.batch * s.numHeadsQ * s.seqlenQ; ++row) {
     const std::int64_t b = row / s.seqlenQ / s.numHeadsQ, i = row % s.seqlenQ;
-    if (i < (*s.seqlensQ)[static_cast<std::size_t>(b)] && (*s.seqlensK)[static_cast<std::size_t>(b)] > 0) continue;
-    EXPECT_EQ(results.lse.at(static_cast<std::size_t>(row)), -std::numeric_limits<double>::infinity()) << "row " << row;
-    for (std::int64_t d = 0; d < s.headDimV; ++d) ASSERT_EQ(results.out.at(static_cast<std::size_t>(row * s.headDimV + d)), 0) << "row " << row;
-    for (std::int64_t j = 0; j < s.seqlenK; ++j) ASSERT_EQ(results.probs.at(static_cast<std::size_t>(row * s.seqlenK + j)), 0) << "row " << row;
+    if (i < (*s.seqlensQ)[static_cast<std::size_t>(b)] && (*s.seqlensK)[static_cast<std::size_t>(b)] > 0)
+      continue;
+    EXPECT_EQ(results.lse.at(static_cast<std::size_t>(row)), -std::numeric_limits<double>::infinity())
+        << "row " << row;
+    for (std::int64_t d = 0; d < s.headDimV; ++d)
+      ASSERT_EQ(results.out.at(static_cast<std::size_t>(row * s.headDimV + d)), 0) << "row " << row;
+    for (std::int64_t j = 0; j < s.seqlenK; ++j)
+      ASSERT_EQ(results.probs.at(static_cast<std::size_t>(row * s.seqlenK + j)), 0) << "row " << row;
   }
 }
 
@@ -53,26 +59,30 @@ void deviceClampsLengths(const Device& device, AttentionCall call) {
   call.values.seqlensQ = {37, 0, 37, 0, 33};
   call.values.seqlensK = {70, 70, 0, 0, 64};
   const AttentionResults expected = execute(device, call);
-  constexpr std::int32_t kLargest = std::numeric_limits<std::int32_t>::max(), kLowest = std::numeric_limits<std::int32_t>::min();
+  constexpr std::int32_t kLargest = std::numeric_limits<std::int32_t>::max(),
+                         kLowest = std::numeric_limits<std::int32_t>::min();
   call.deviceSeqlensQ = {38, -1, kLargest, kLowest, 33};
   call.deviceSeqlensK = {71, kLargest, -1, kLowest, 64};
   expectSameBits(execute(device, call), expected, "lengths outside the tensors");
 }
 
 void noKeysGiveZero(const Device& device, const Variant& variant, io::Causal causal) {
-  AttentionCall call = randomCall({.batch = 2, .headsQ = 4, .headsKv = 2, .seqlenQ = 16, .seqlenK = 0}, variant);
+  AttentionCall call =
+      randomCall({.batch = 2, .headsQ = 4, .headsKv = 2, .seqlenQ = 16, .seqlenK = 0}, variant);
   call.values.causal = causal;
   call.values.q = withRows(call.values.q, 0, 0, 16, kNan);
   const AttentionResults results = execute(device, call);
   for (const double value : results.out.toDoubles()) ASSERT_EQ(value, 0);
-  for (const double value : results.lse.toDoubles()) ASSERT_EQ(value, -std::numeric_limits<double>::infinity());
+  for (const double value : results.lse.toDoubles())
+    ASSERT_EQ(value, -std::numeric_limits<double>::infinity());
 }
 
 }  // namespace
 
 void registerLengthTests(const Device& device) {
   for (const Variant& variant : attentionVariants(device)) {
-    for (const auto& [causal, name] : {std::pair{io::Causal::None, ""}, {io::Causal::BottomRight, "_when_causal"}}) {
+    for (const auto& [causal, name] :
+         {std::pair{io::Causal::None, ""}, {io::Causal::BottomRight, "_when_causal"}}) {
       const std::string suffix = name;
       registerTest("attention_lengths", testName("hide_what_lies_past_them" + suffix, variant, kHeadDim),
                    [=, causal = causal] { paddingHasNoInfluence(device, paddedCall(variant, causal)); });
@@ -83,13 +93,15 @@ void registerLengthTests(const Device& device) {
       registerTest("attention_lengths", testName("of_keys_zero_give_zero" + suffix, variant, kHeadDim),
                    [=, causal = causal] { noKeysGiveZero(device, variant, causal); });
     }
-    registerTest("attention_lengths", testName("of_zero_in_any_tensor_are_no_operation", variant, kHeadDim), [=] {
-      for (const AttentionSizes& sizes : {AttentionSizes{.batch = 0, .seqlenQ = 4, .seqlenK = 4}, AttentionSizes{.headsQ = 0, .seqlenQ = 4, .seqlenK = 4},
-                                          AttentionSizes{.seqlenQ = 0, .seqlenK = 4}}) {
-        const AttentionResults results = execute(device, randomCall(sizes, variant));
-        EXPECT_EQ(results.out.elementCount(), 0u);
-      }
-    });
+    registerTest(
+        "attention_lengths", testName("of_zero_in_any_tensor_are_no_operation", variant, kHeadDim), [=] {
+          for (const AttentionSizes& sizes : {AttentionSizes{.batch = 0, .seqlenQ = 4, .seqlenK = 4},
+                                              AttentionSizes{.headsQ = 0, .seqlenQ = 4, .seqlenK = 4},
+                                              AttentionSizes{.seqlenQ = 0, .seqlenK = 4}}) {
+            const AttentionResults results = execute(device, randomCall(sizes, variant));
+            EXPECT_EQ(results.out.elementCount(), 0u);
+          }
+        });
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the device that SACCADE_DEVICE names, or the best one, and runs all tests on it. Without a device, or on another one
-// than SACCADE_EXPECT_DEVICE (a part of its name) says, the program fails: a run that tested nothing must not look green.
+// Opens the device that SACCADE_DEVICE names, or the best one, and runs all tests on it. Without a device, or
+// on another one than SACCADE_EXPECT_DEVICE (a part of its name) says, the program fails: a run that tested
+// nothing must not look green.
 #include <cstdlib>
 #include <exception>
 #include <iostream>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options in combination, with the weights and the log-sum-exp: they compose by intersection, and none is dropped.
+// Options in combination, with the weights and the log-sum-exp: they compose by intersection, and none is
+// dropped.
 #include <limits>
 #include <optional>
 
@@ -27,7 +28,10 @@ const Combination kCombinations[] = {
     {.name = "no_option_and_no_lse", .lse = false, .everyDtype = true},
     {.name = "scale_and_temperature", .softmaxScale = -0.7, .temperature = 1.7},
     {.name = "scale_of_zero", .softmaxScale = 0.0},
-    {.name = "causal_and_mask", .causal = io::Causal::BottomRight, .mask = {2, 4, 37, 45}, .everyDtype = true},
+    {.name = "causal_and_mask",
+     .causal = io::Causal::BottomRight,
+     .mask = {2, 4, 37, 45},
+     .everyDtype = true},
     {.name = "mask_for_the_batch", .mask = {1, 1, 37, 45}},
     {.name = "mask_per_batch_entry", .mask = {2, 1, 37, 45}},
     {.name = "mask_per_head", .mask = {1, 4, 37, 45}},
@@ -39,21 +43,30 @@ const Combination kCombinations[] = {
     {.name = "causal_and_lengths_of_keys", .causal = io::Causal::BottomRight, .seqlensK = true},
     {.name = "causal_and_lengths_of_queries", .causal = io::Causal::BottomRight, .seqlensQ = true},
     {.name = "top_left_and_lengths", .causal = io::Causal::TopLeft, .seqlensQ = true, .seqlensK = true},
-    {.name = "everything", .causal = io::Causal::BottomRight, .mask = {2, 1, 37, 45}, .bias = {1, 4, 37, 45}, .seqlensQ = true,
-     .seqlensK = true, .softmaxScale = 0.5, .temperature = 0.8, .everyDtype = true},
+    {.name = "everything",
+     .causal = io::Causal::BottomRight,
+     .mask = {2, 1, 37, 45},
+     .bias = {1, 4, 37, 45},
+     .seqlensQ = true,
+     .seqlensK = true,
+     .softmaxScale = 0.5,
+     .temperature = 0.8,
+     .everyDtype = true},
 };
 
 AttentionCall callOf(const Combination& combination, const Variant& variant) {
-  AttentionCall call = randomCall({.batch = 2, .headsQ = 4, .headsKv = 2, .seqlenQ = 37, .seqlenK = 45}, variant);
+  AttentionCall call =
+      randomCall({.batch = 2, .headsQ = 4, .headsKv = 2, .seqlenQ = 37, .seqlenK = 45}, variant);
   io::AttentionCase& values = call.values;
   values.causal = combination.causal;
   if (!combination.mask.empty()) values.mask = randomMask(combination.mask, 21);
   if (!combination.bias.empty()) {
     // Ordinary biases, some that hide and some that nearly do.
-    values.bias = changed(randomTensor(combination.biasType, combination.bias, 22), [&](std::vector<float>& bias) {
-      for (std::size_t i = 0; i < bias.size(); i += 5) bias[i] = -std::numeric_limits<float>::infinity();
-      for (std::size_t i = 1; i < bias.size(); i += 7) bias[i] = -1e4f;
-    });
+    values.bias =
+        changed(randomTensor(combination.biasType, combination.bias, 22), [&](std::vector<float>& bias) {
+          for (std::size_t i = 0; i < bias.size(); i += 5) bias[i] = -std::numeric_limits<float>::infinity();
+          for (std::size_t i = 1; i < bias.size(); i += 7) bias[i] = -1e4f;
+        });
   }
   if (combination.seqlensQ) values.seqlensQ = {37, 18};
   if (combination.seqlensK) values.seqlensK = {29, 45};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same call gives the same bits: again and again, beside others, and from several threads that share one plan.
+// The same call gives the same bits: again and again, beside others, and from several threads that share one
+// plan.
 #include <memory>
 #include <thread>
 
@@ -12,7 +13,14 @@ namespace {
 constexpr std::int64_t kHeadDim = 64;
 
 AttentionCall someCall(const Variant& variant, unsigned seed = 1) {
-  AttentionCall call = randomCall({.batch = 1, .headsQ = 2, .headsKv = 1, .seqlenQ = 65, .seqlenK = 129, .headDimQk = kHeadDim, .headDimV = kHeadDim}, variant, seed);
+  AttentionCall call = randomCall({.batch = 1,
+                                   .headsQ = 2,
+                                   .headsKv = 1,
+                                   .seqlenQ = 65,
+                                   .seqlenK = 129,
+                                   .headDimQk = kHeadDim,
+                                   .headDimV = kHeadDim},
+                                  variant, seed);
   call.values.causal = io::Causal::BottomRight;
   return call;
 }
@@ -43,7 +51,8 @@ void callsBesideEachOtherAgree(const Device& device, const Variant& variant) {
     alone.push_back(execute(device, call));
     together.push_back(std::make_unique<PreparedCall>(prepare(device, call)));
   }
-  for (const auto& prepared : together) stream.attention(prepared->q, prepared->k, prepared->v, prepared->out, prepared->options);
+  for (const auto& prepared : together)
+    stream.attention(prepared->q, prepared->k, prepared->v, prepared->out, prepared->options);
   stream.wait();
   for (int i = 0; i < kCalls; ++i) {
     const auto index = static_cast<std::size_t>(i);
@@ -99,7 +108,8 @@ void threadsShareOnePlan(const Device& device, const Variant& variant) {
       });
     }
   }
-  for (unsigned t = 0; t < kThreads; ++t) expectSameBits(downloadResults(*prepared[t]), expected[t], "thread " + std::to_string(t));
+  for (unsigned t = 0; t < kThreads; ++t)
+    expectSameBits(downloadResults(*prepared[t]), expected[t], "thread " + std::to_string(t));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bad input on a device, through the C API as a host would call it: refused by name before anything is recorded; and the
-// context, the command buffer and the plan stay usable.
+// Bad input on a device, through the C API as a host would call it: refused by name before anything is
+// recorded; and the context, the command buffer and the plan stay usable.
 #include <cstring>
 
 #include "attention_call.hpp"
@@ -13,14 +13,22 @@ namespace {
 class CommandBuffer {
  public:
   explicit CommandBuffer(const Device& device) : handles_(device.handles()) {
-    const VkCommandPoolCreateInfo poolInfo{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr, 0, handles_.queueFamily};
-    EXPECT_EQ(load<PFN_vkCreateCommandPool>("vkCreateCommandPool")(handles_.device, &poolInfo, nullptr, &pool_), VK_SUCCESS);
-    const VkCommandBufferAllocateInfo bufferInfo{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, nullptr, pool_, VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
-    EXPECT_EQ(load<PFN_vkAllocateCommandBuffers>("vkAllocateCommandBuffers")(handles_.device, &bufferInfo, &handle_), VK_SUCCESS);
+    const VkCommandPoolCreateInfo poolInfo{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr, 0,
+                                           handles_.queueFamily};
+    EXPECT_EQ(
+        load<PFN_vkCreateCommandPool>("vkCreateCommandPool")(handles_.device, &poolInfo, nullptr, &pool_),
+        VK_SUCCESS);
+    const VkCommandBufferAllocateInfo bufferInfo{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, nullptr,
+                                                 pool_, VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
+    EXPECT_EQ(load<PFN_vkAllocateCommandBuffers>("vkAllocateCommandBuffers")(handles_.device, &bufferInfo,
+                                                                             &handle_),
+              VK_SUCCESS);
     const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     EXPECT_EQ(load<PFN_vkBeginCommandBuffer>("vkBeginCommandBuffer")(handle_, &begin), VK_SUCCESS);
   }
-  ~CommandBuffer() { load<PFN_vkDestroyCommandPool>("vkDestroyCommandPool")(handles_.device, pool_, nullptr); }
+  ~CommandBuffer() {
+    load<PFN_vkDestroyCommandPool>("vkDestroyCommandPool")(handles_.device, pool_, nullptr);
+  }
   CommandBuffer(const CommandBuffer&) = delete;
   CommandBuffer& operator=(const CommandBuffer&) = delete;
 
@@ -50,11 +58,16 @@ class CommandBuffer {
 
 // A small attention with everything that a buffer can be given for.
 struct HostCall {
-  explicit HostCall(const Device& device_) : device(device_), call(randomCall({.batch = 2, .headsQ = 2, .headsKv = 1, .seqlenQ = 9, .seqlenK = 11}, {"scalar_rows", io::DType::F16})),
-                                             prepared(prepare(device, withOptions())), commands(device) {
+  explicit HostCall(const Device& device_)
+      : device(device_),
+        call(randomCall({.batch = 2, .headsQ = 2, .headsKv = 1, .seqlenQ = 9, .seqlenK = 11},
+                        {"scalar_rows", io::DType::F16})),
+        prepared(prepare(device, withOptions())),
+        commands(device) {
     desc = describeAttention(prepared.q, prepared.k, prepared.v, prepared.out, prepared.options).toC();
     SaccadeMessage message{};
-    EXPECT_EQ(saccadeCreateAttentionPlan(device.context().handle(), &desc, &plan, &message), SACCADE_OK) << message.text;
+    EXPECT_EQ(saccadeCreateAttentionPlan(device.context().handle(), &desc, &plan, &message), SACCADE_OK)
+        << message.text;
     buffers.q = prepared.q.buffer();
     buffers.k = prepared.k.buffer();
     buffers.v = prepared.v.buffer();
@@ -88,7 +101,8 @@ struct HostCall {
   SaccadeAttentionBuffers buffers = saccadeAttentionBuffersDefault();
 };
 
-void expectRefused(SaccadeStatus status, const SaccadeMessage& message, const std::string& field, const std::string& part) {
+void expectRefused(SaccadeStatus status, const SaccadeMessage& message, const std::string& field,
+                   const std::string& part) {
   EXPECT_EQ(status, SACCADE_ERROR_INVALID_ARGUMENT) << field;
   EXPECT_EQ(message.status, status);
   EXPECT_EQ(message.field, field);
@@ -124,7 +138,8 @@ void refusesBuffer(const Device& device, const BufferSlot& slot) {
   SaccadeMessage message{};
   expectRefused(record({0, good.size}, message), message, slot.name, "address is 0");
   if (slot.elementBytes > 1) {
-    expectRefused(record({good.address + 1, good.size}, message), message, slot.name, "must be a multiple of " + std::to_string(slot.elementBytes));
+    expectRefused(record({good.address + 1, good.size}, message), message, slot.name,
+                  "must be a multiple of " + std::to_string(slot.elementBytes));
   }
   const std::string needed = "reach " + std::to_string(slot.bytes) + " bytes";
   expectRefused(record({good.address, slot.bytes - 1}, message), message, slot.name, needed);
@@ -138,19 +153,27 @@ void refusesAndThenRuns(const Device& device) {
   SaccadeMessage message{};
   SaccadeAttentionBuffers bad = host.buffers;
   bad.v.address = 0;
-  expectRefused(saccadeCmdAttention(host.commands.handle(), host.plan, &bad, &message), message, "v", "address is 0");
+  expectRefused(saccadeCmdAttention(host.commands.handle(), host.plan, &bad, &message), message, "v",
+                "address is 0");
   bad = host.buffers;
   bad.structSize = 12;
-  expectRefused(saccadeCmdAttention(host.commands.handle(), host.plan, &bad, &message), message, "structSize", "12");
-  expectRefused(saccadeCmdAttention(host.commands.handle(), host.plan, nullptr, &message), message, "buffers", "null");
-  expectRefused(saccadeCmdAttention(host.commands.handle(), nullptr, &host.buffers, &message), message, "plan", "null");
-  expectRefused(saccadeCmdAttention(VK_NULL_HANDLE, host.plan, &host.buffers, &message), message, "commandBuffer", "null");
+  expectRefused(saccadeCmdAttention(host.commands.handle(), host.plan, &bad, &message), message, "structSize",
+                "12");
+  expectRefused(saccadeCmdAttention(host.commands.handle(), host.plan, nullptr, &message), message, "buffers",
+                "null");
+  expectRefused(saccadeCmdAttention(host.commands.handle(), nullptr, &host.buffers, &message), message,
+                "plan", "null");
+  expectRefused(saccadeCmdAttention(VK_NULL_HANDLE, host.plan, &host.buffers, &message), message,
+                "commandBuffer", "null");
   const SaccadeSoftmaxBuffers softmax = saccadeSoftmaxBuffersDefault();
-  expectRefused(saccadeCmdSoftmax(host.commands.handle(), host.plan, &softmax, &message), message, "plan", "another operator");
+  expectRefused(saccadeCmdSoftmax(host.commands.handle(), host.plan, &softmax, &message), message, "plan",
+                "another operator");
   // Without a message to fill, the status says it all.
-  EXPECT_EQ(saccadeCmdAttention(host.commands.handle(), host.plan, &bad, nullptr), SACCADE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(saccadeCmdAttention(host.commands.handle(), host.plan, &bad, nullptr),
+            SACCADE_ERROR_INVALID_ARGUMENT);
 
-  ASSERT_EQ(saccadeCmdAttention(host.commands.handle(), host.plan, &host.buffers, &message), SACCADE_OK) << message.text;
+  ASSERT_EQ(saccadeCmdAttention(host.commands.handle(), host.plan, &host.buffers, &message), SACCADE_OK)
+      << message.text;
   host.commands.run();
   expectRight(host.call, downloadResults(host.prepared));
 }
@@ -161,12 +184,15 @@ void refusesHostLengths(const Device& device) {
   const std::int32_t tooLong[] = {11, 12}, negative[] = {-1, 4}, right[] = {9, 4};
   SaccadeAttentionBuffers buffers = host.buffers;
   buffers.hostSeqlensK = tooLong;
-  expectRefused(saccadeCmdAttention(host.commands.handle(), host.plan, &buffers, &message), message, "seqlens_k", "seqlens_k[1] is 12");
+  expectRefused(saccadeCmdAttention(host.commands.handle(), host.plan, &buffers, &message), message,
+                "seqlens_k", "seqlens_k[1] is 12");
   buffers = host.buffers;
   buffers.hostSeqlensQ = negative;
-  expectRefused(saccadeCmdAttention(host.commands.handle(), host.plan, &buffers, &message), message, "seqlens_q", "seqlens_q[0] is -1");
+  expectRefused(saccadeCmdAttention(host.commands.handle(), host.plan, &buffers, &message), message,
+                "seqlens_q", "seqlens_q[0] is -1");
   buffers.hostSeqlensQ = right;
-  EXPECT_EQ(saccadeCmdAttention(host.commands.handle(), host.plan, &buffers, &message), SACCADE_OK) << message.text;
+  EXPECT_EQ(saccadeCmdAttention(host.commands.handle(), host.plan, &buffers, &message), SACCADE_OK)
+      << message.text;
 }
 
 void refusesDescriptions(const Device& device) {
@@ -181,7 +207,10 @@ void refusesDescriptions(const Device& device) {
     EXPECT_EQ(plan, nullptr) << field;
   };
   refuse("head_dim_qk", "257", [](auto& desc) { desc.q.sizes[3] = 257; });
-  refuse("num_heads_kv", "multiple", [](auto& desc) { desc.q.sizes[1] = 3; desc.k.sizes[1] = desc.v.sizes[1] = 2; });
+  refuse("num_heads_kv", "multiple", [](auto& desc) {
+    desc.q.sizes[1] = 3;
+    desc.k.sizes[1] = desc.v.sizes[1] = 2;
+  });
   refuse("out.strides", "overlap", [](auto& desc) { desc.out.strides[2] = 15; });
   refuse("temperature", "-1", [](auto& desc) { desc.temperature = -1; });
   refuse("kernel", "nonsense", [](auto& desc) { desc.kernel = "nonsense"; });
@@ -233,7 +262,8 @@ void runtimeRefuses(const Device& device) {
 
 void registerRefusalTests(const Device& device) {
   for (const BufferSlot& slot : kSlots) {
-    registerTest("refusals", std::string("a_buffer_that_is_null_misaligned_or_too_small/") + slot.name, [=] { refusesBuffer(device, slot); });
+    registerTest("refusals", std::string("a_buffer_that_is_null_misaligned_or_too_small/") + slot.name,
+                 [=] { refusesBuffer(device, slot); });
   }
   registerTest("refusals", "leave_command_buffer_and_plan_usable", [=] { refusesAndThenRuns(device); });
   registerTest("refusals", "lengths_that_the_host_can_see", [=] { refusesHostLengths(device); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes at which others broke: more work-groups than a dispatch may have, more than 2^16 rows or keys, and memory that must
-// grow with the sequence and not with its square.
+// Sizes at which others broke: more work-groups than a dispatch may have, more than 2^16 rows or keys, and
+// memory that must grow with the sequence and not with its square.
 #include <chrono>
 #include <iostream>
 
@@ -13,7 +13,8 @@ namespace {
 void manyBatchEntries(const Device& device, const Variant& variant, const AttentionSizes& sizes) {
   const AttentionCall call = randomCall(sizes, variant);
   const AttentionResults results = execute(device, call);
-  EXPECT_TRUE(std::ranges::equal(results.out.bytes(), call.values.v.bytes())) << "one key per row: out must be v";
+  EXPECT_TRUE(std::ranges::equal(results.out.bytes(), call.values.v.bytes()))
+      << "one key per row: out must be v";
 }
 
 void manyQueries(const Device& device, const Variant& variant, std::int64_t seqlenQ) {
@@ -43,7 +44,8 @@ struct LongRun {
 
 // Runs once and checks 16 rows, evenly spread over the sequence, against the scalar path.
 LongRun runLong(const Device& device, const std::string& kernel, std::int64_t seqlen) {
-  const AttentionCall call = randomCall({.seqlenQ = seqlen, .seqlenK = seqlen, .headDimQk = 64, .headDimV = 64}, {kernel, io::DType::F32});
+  const AttentionCall call = randomCall(
+      {.seqlenQ = seqlen, .seqlenK = seqlen, .headDimQk = 64, .headDimV = 64}, {kernel, io::DType::F32});
   PreparedCall prepared = prepare(device, call);
   device.waitIdle();
   Device handle = device;
@@ -70,7 +72,8 @@ LongRun runLong(const Device& device, const std::string& kernel, std::int64_t se
     return io::TensorData::fromFloats(io::DType::F32, std::move(shape), rows);
   };
   sample.values.q = rowsOf(call.values.q, 64, {1, 1, kSamples, 64});
-  expectRight(sample, {rowsOf(all.out, 64, {1, 1, kSamples, 64}), rowsOf(all.lse, 1, {1, 1, kSamples}), {}}, "sampled rows");
+  expectRight(sample, {rowsOf(all.out, 64, {1, 1, kSamples, 64}), rowsOf(all.lse, 1, {1, 1, kSamples}), {}},
+              "sampled rows");
   return run;
 }
 
@@ -88,7 +91,9 @@ void memoryIsLinear(const Device& device, const std::string& kernel) {
 void planNeedsNoScratch(const Device& device, const std::string& kernel) {
   const auto scratchOf = [&](std::int64_t seqlen) {
     const TensorDesc tensor{.dtype = Dtype::F32, .sizes = {1, 1, seqlen, 64}};
-    return device.plan(AttentionDesc{.q = tensor, .k = tensor, .v = tensor, .kernel = kernel})->info().scratchBytes;
+    return device.plan(AttentionDesc{.q = tensor, .k = tensor, .v = tensor, .kernel = kernel})
+        ->info()
+        .scratchBytes;
   };
   EXPECT_EQ(scratchOf(16384), 0u);
   EXPECT_EQ(scratchOf(1 << 24), 0u);
@@ -97,18 +102,23 @@ void planNeedsNoScratch(const Device& device, const std::string& kernel) {
 }  // namespace
 
 void registerScaleTests(const Device& device) {
-  const auto add = [&](const std::string& name, std::function<void()> body) { registerTest("attention_scale", name, std::move(body)); };
+  const auto add = [&](const std::string& name, std::function<void()> body) {
+    registerTest("attention_scale", name, std::move(body));
+  };
   for (const Variant& variant : attentionVariants(device)) {
     add(testName("more_than_65535_keys", variant, 16), [=] { manyKeys(device, variant); });
     if (variant.dtype != io::DType::F32) continue;
     add(testName("more_than_65535_batch_entries_and_heads", variant, 4), [=] {
-      manyBatchEntries(device, variant, {.batch = 35000, .headsQ = 2, .headsKv = 2, .headDimQk = 4, .headDimV = 4});
+      manyBatchEntries(device, variant,
+                       {.batch = 35000, .headsQ = 2, .headsKv = 2, .headDimQk = 4, .headDimV = 4});
     });
     add(testName("more_than_65535_queries", variant, 4), [=] {
       for (const std::int64_t seqlenQ : {65536, 65537}) manyQueries(device, variant, seqlenQ);
     });
-    add(testName("memory_grows_with_the_sequence_not_its_square", variant, 64), [=] { memoryIsLinear(device, variant.kernel); });
-    add(testName("no_scratch_for_any_sequence", variant, 64), [=] { planNeedsNoScratch(device, variant.kernel); });
+    add(testName("memory_grows_with_the_sequence_not_its_square", variant, 64),
+        [=] { memoryIsLinear(device, variant.kernel); });
+    add(testName("no_scratch_for_any_sequence", variant, 64),
+        [=] { planNeedsNoScratch(device, variant.kernel); });
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequence lengths around every tile size, at every kind of head dim. The full product is thinned: each head dim meets
-// every query length once, with changing key lengths, groups and alignments. A head dim keeps one set of features, so that
-// the driver compiles one pipeline for all its shapes.
+// Sequence lengths around every tile size, at every kind of head dim. The full product is thinned: each head
+// dim meets every query length once, with changing key lengths, groups and alignments. A head dim keeps one
+// set of features, so that the driver compiles one pipeline for all its shapes.
 #include "attention_call.hpp"
 
 namespace saccade::conformance {
@@ -46,11 +46,18 @@ void sweep(const Device& device, const Variant& variant, const HeadDims& dims) {
   const std::size_t lengths = std::size(kLengths);
   const std::int64_t widest = std::max(dims.qk, dims.v);
   for (std::size_t i = 0; i < lengths; ++i) {
-    // A step that shares no factor with 15 takes all key lengths in turn; where it starts depends on the head dim.
+    // A step that shares no factor with 15 takes all key lengths in turn; where it starts depends on the head
+    // dim.
     const std::size_t key = (7 * i + static_cast<std::size_t>(widest)) % lengths;
-    const Heads heads = widest > 96 ? Heads{2, 1} : kHeads[(i + static_cast<std::size_t>(widest)) % std::size(kHeads)];
-    AttentionCall call = randomCall({.batch = 1 + static_cast<std::int64_t>(i % 2), .headsQ = heads.q, .headsKv = heads.kv,
-                                     .seqlenQ = kLengths[i], .seqlenK = kLengths[key], .headDimQk = dims.qk, .headDimV = dims.v},
+    const Heads heads = widest > 96 ? Heads{2, 1}
+                                    : kHeads[(i + static_cast<std::size_t>(widest)) % std::size(kHeads)];
+    AttentionCall call = randomCall({.batch = 1 + static_cast<std::int64_t>(i % 2),
+                                     .headsQ = heads.q,
+                                     .headsKv = heads.kv,
+                                     .seqlenQ = kLengths[i],
+                                     .seqlenK = kLengths[key],
+                                     .headDimQk = dims.qk,
+                                     .headDimV = dims.v},
                                     variant, static_cast<unsigned>(i) + 1);
     call.values.causal = dims.causal;
     checkCall(device, call, "Tq" + std::to_string(kLengths[i]) + " Tk" + std::to_string(kLengths[key]));
@@ -71,8 +78,10 @@ const char* causalName(io::Causal causal) {
 void registerShapeTests(const Device& device) {
   for (const Variant& variant : attentionVariants(device)) {
     for (const HeadDims& dims : kHeadDims) {
-      if ((variant.dtype == io::DType::F16 && !dims.f16) || (variant.dtype == io::DType::BF16 && !dims.bf16)) continue;
-      const std::string what = std::string(causalName(dims.causal)) + (dims.qk == dims.v ? "" : "_with_values_of_" + std::to_string(dims.v));
+      if ((variant.dtype == io::DType::F16 && !dims.f16) || (variant.dtype == io::DType::BF16 && !dims.bf16))
+        continue;
+      const std::string what = std::string(causalName(dims.causal)) +
+                               (dims.qk == dims.v ? "" : "_with_values_of_" + std::to_string(dims.v));
       registerTest("attention", testName(what, variant, dims.qk), [=] { sweep(device, variant, dims); });
     }
   }

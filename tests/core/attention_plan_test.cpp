@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of attention for devices that exist on paper: kernels and why, grids, specialisation, and what a plan costs.
+// Plans of attention for devices that exist on paper: kernels and why, grids, specialisation, and what a plan
+// costs.
 #include <algorithm>
 
 #include "attention/choice.hpp"
@@ -17,7 +18,8 @@ namespace {
 
 using core::PlanDraft;
 
-PlanDraft planFor(const core::DeviceFacts& facts, const SaccadeAttentionDesc& desc, const std::string& forced = "") {
+PlanDraft planFor(const core::DeviceFacts& facts, const SaccadeAttentionDesc& desc,
+                  const std::string& forced = "") {
   return core::planAttention(facts, core::validateAttention(desc), forced);
 }
 
@@ -61,7 +63,8 @@ TEST(AttentionChoice, TakesTheKernelThatTheContextForces) {
 }
 
 TEST(AttentionChoice, PrefersTheDescriptionsKernelToTheContexts) {
-  EXPECT_EQ(planFor(cpuFacts(), withKernel(attentionDesc(), "scalar_rows"), "scalar_tiled").kernel, "scalar_rows");
+  EXPECT_EQ(planFor(cpuFacts(), withKernel(attentionDesc(), "scalar_rows"), "scalar_tiled").kernel,
+            "scalar_rows");
 }
 
 TEST(AttentionChoice, IsFreeWhenTheContextForcesAKernelOfAnotherOperator) {
@@ -73,7 +76,8 @@ TEST(AttentionChoice, LeavesOutAKernelThatTheDeviceCannotRun) {
   facts.maxComputeWorkGroupInvocations = 64;
   const PlanDraft plan = planFor(facts, attentionDesc());
   EXPECT_EQ(plan.kernel, "scalar_rows");
-  EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_tiled: cannot run: needs work-groups of 128", plan.reason);
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_tiled: cannot run: needs work-groups of 128",
+                      plan.reason);
 }
 
 TEST(AttentionChoice, RefusesANamedKernelThatTheDeviceCannotRun) {
@@ -90,11 +94,13 @@ TEST(AttentionChoice, TakesPortableShadersWhereAnythingNativeIsMissing) {
   EXPECT_STREQ(planFor(cpuFacts(), attentionDesc()).steps[0].shader->name, "scalar_rows_f32_native");
   EXPECT_STREQ(planFor(minimalFacts(), attentionDesc({}, SACCADE_DTYPE_BF16)).steps[0].shader->name,
                "scalar_tiled_bf16_portable");
-  for (auto member : {&core::DeviceFacts::shaderInt64, &core::DeviceFacts::storageBuffer8BitAccess,
-                      &core::DeviceFacts::storageBuffer16BitAccess, &core::DeviceFacts::signedZeroInfNanPreserveFloat32}) {
+  for (auto member :
+       {&core::DeviceFacts::shaderInt64, &core::DeviceFacts::storageBuffer8BitAccess,
+        &core::DeviceFacts::storageBuffer16BitAccess, &core::DeviceFacts::signedZeroInfNanPreserveFloat32}) {
     core::DeviceFacts facts = cpuFacts();
     facts.*member = VK_FALSE;
-    EXPECT_STREQ(planFor(facts, attentionDesc({}, SACCADE_DTYPE_F16)).steps[0].shader->name, "scalar_rows_f16_portable");
+    EXPECT_STREQ(planFor(facts, attentionDesc({}, SACCADE_DTYPE_F16)).steps[0].shader->name,
+                 "scalar_rows_f16_portable");
   }
 }
 
@@ -102,8 +108,8 @@ TEST(AttentionPlan, GivesScalarRowsOneSubgroupPerWorkGroup) {
   const PlanDraft plan = planFor(cpuFacts(), attentionDesc({.seqlenQ = 17}));
   const core::StepDraft& step = plan.steps.at(0);
   EXPECT_EQ(step.specialisation.at(SPEC_LOCAL_SIZE), 8u);
-  EXPECT_EQ(paramsOf(step).rowBlocks, 3u);       // 17 rows, 8 at a time
-  EXPECT_EQ(step.groups, uint64_t{3} * 6 * 2);   // of each head of each batch entry
+  EXPECT_EQ(paramsOf(step).rowBlocks, 3u);      // 17 rows, 8 at a time
+  EXPECT_EQ(step.groups, uint64_t{3} * 6 * 2);  // of each head of each batch entry
 }
 
 TEST(AttentionPlan, GivesScalarTiled32RowsPerWorkGroup) {
@@ -158,8 +164,10 @@ TEST(AttentionPlan, PassesSizesStridesAndScaleAsParameters) {
 // A decode loop that grows seqlen_k, or another batch, must find its pipelines.
 TEST(AttentionPlan, KeepsItsPipelineWhenSizesAndStridesChange) {
   for (const FakeDevice& device : fakeDevices()) {
-    const PlanDraft one = planFor(device.facts, attentionDesc({.batch = 1, .headsQ = 3, .headsKv = 1, .seqlenQ = 1, .seqlenK = 100}));
-    const PlanDraft other = planFor(device.facts, attentionDesc({.batch = 4, .headsQ = 8, .headsKv = 8, .seqlenQ = 40, .seqlenK = 101}));
+    const PlanDraft one = planFor(
+        device.facts, attentionDesc({.batch = 1, .headsQ = 3, .headsKv = 1, .seqlenQ = 1, .seqlenK = 100}));
+    const PlanDraft other = planFor(
+        device.facts, attentionDesc({.batch = 4, .headsQ = 8, .headsKv = 8, .seqlenQ = 40, .seqlenK = 101}));
     EXPECT_EQ(one.steps.at(0).shader, other.steps.at(0).shader) << device.name;
     EXPECT_EQ(one.steps.at(0).specialisation, other.steps.at(0).specialisation) << device.name;
   }
@@ -174,7 +182,8 @@ TEST(AttentionPlan, NamesEverythingThatRunsInItsLabel) {
   desc.hasSeqlensK = VK_TRUE;
   desc.lse.dtype = SACCADE_DTYPE_F32;
   EXPECT_EQ(planFor(cpuFacts(), desc).label,
-            "attention scalar_rows f16 B2 Hq6 Hkv3 Tq5 Tk7 Dqk16 Dv24 causal bottom_right mask bias f32 seqlens_k lse");
+            "attention scalar_rows f16 B2 Hq6 Hkv3 Tq5 Tk7 Dqk16 Dv24 causal bottom_right mask bias f32 "
+            "seqlens_k lse");
 }
 
 TEST(AttentionPlan, CountsFlopsOfBothProductsAndHalvesThemForCausal) {
@@ -198,7 +207,9 @@ TEST(AttentionPlan, CountsBytesOfInputsAndOutputsOnce) {
 TEST(AttentionPlan, NeedsNoScratchHoweverLongTheSequence) {
   for (const FakeDevice& device : fakeDevices()) {
     for (const char* kernel : {"scalar_rows", "scalar_tiled"}) {
-      SaccadeAttentionDesc desc = withKernel(attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 1 << 20, .seqlenK = 1 << 20}), kernel);
+      SaccadeAttentionDesc desc = withKernel(
+          attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 1 << 20, .seqlenK = 1 << 20}),
+          kernel);
       EXPECT_EQ(planFor(device.facts, desc).scratchBytes(), 0u) << device.name << " " << kernel;
     }
   }
@@ -228,14 +239,16 @@ TEST(AttentionPlan, WritesWeightsInAStepOfTheirOwn) {
 }
 
 TEST(AttentionPlan, HasNothingToDoWhereNothingIsWritten) {
-  for (const AttentionShape& shape : {AttentionShape{.batch = 0}, AttentionShape{.headsQ = 0}, AttentionShape{.headsQ = 0, .headsKv = 0},
-                                      AttentionShape{.seqlenQ = 0}}) {
+  for (const AttentionShape& shape :
+       {AttentionShape{.batch = 0}, AttentionShape{.headsQ = 0}, AttentionShape{.headsQ = 0, .headsKv = 0},
+        AttentionShape{.seqlenQ = 0}}) {
     SaccadeAttentionDesc desc = attentionDesc(shape);
     desc.probs.dtype = desc.lse.dtype = SACCADE_DTYPE_F32;
     desc.hasSeqlensK = VK_TRUE;
     const PlanDraft plan = planFor(cpuFacts(), desc);
     EXPECT_TRUE(plan.steps.empty()) << plan.label;
-    EXPECT_TRUE(std::all_of(plan.slots.begin(), plan.slots.end(), [](const core::Slot& slot) { return slot.bytes == 0; }))
+    EXPECT_TRUE(std::all_of(plan.slots.begin(), plan.slots.end(),
+                            [](const core::Slot& slot) { return slot.bytes == 0; }))
         << plan.label << " asks for memory";
   }
 }
@@ -251,7 +264,13 @@ TEST(AttentionPlan, StillWritesItsOutputWhereThereAreNoKeys) {
 }
 
 TEST(AttentionPlan, CoversGridsOfMoreThan65535WorkGroups) {
-  const PlanDraft plan = planFor(cpuFacts(), attentionDesc({.batch = 70000, .headsQ = 1, .headsKv = 1, .seqlenQ = 1, .seqlenK = 1, .headDimQk = 4, .headDimV = 4}));
+  const PlanDraft plan = planFor(cpuFacts(), attentionDesc({.batch = 70000,
+                                                            .headsQ = 1,
+                                                            .headsKv = 1,
+                                                            .seqlenQ = 1,
+                                                            .seqlenK = 1,
+                                                            .headDimQk = 4,
+                                                            .headDimV = 4}));
   EXPECT_EQ(plan.steps.at(0).groups, 70000u);
   EXPECT_EQ(core::dispatchesFor(plan.steps[0].groups, cpuFacts().maxComputeWorkGroupCount[0]), 2u);
 }
@@ -265,7 +284,13 @@ TEST(AttentionPlan, CountsDispatchesAtTheLimitOfTheDevice) {
 
 // The grid is counted in 32 bits by the shaders.
 TEST(AttentionPlan, KeepsTheLargestGridBelow2To32) {
-  const AttentionShape shape{.batch = 65535, .headsQ = 65537, .headsKv = 65537, .seqlenQ = 1, .seqlenK = 1, .headDimQk = 1, .headDimV = 1};
+  const AttentionShape shape{.batch = 65535,
+                             .headsQ = 65537,
+                             .headsKv = 65537,
+                             .seqlenQ = 1,
+                             .seqlenK = 1,
+                             .headDimQk = 1,
+                             .headDimV = 1};
   for (const FakeDevice& device : fakeDevices()) {
     EXPECT_EQ(planFor(device.facts, attentionDesc(shape)).steps.at(0).groups, 4294967295u) << device.name;
   }

@@ -40,7 +40,7 @@ TEST(AttentionProblem, GivesAnUndescribedOutputTheSizesThatTheInputsDemand) {
 TEST(AttentionProblem, KeepsTheCallersStrides) {
   SaccadeAttentionDesc desc = attentionDesc();
   desc.q = tensorDesc(SACCADE_DTYPE_F32, {2, 6, 5, 16}, {5 * 6 * 16, 16, 6 * 16, 1});  // BSHD
-  desc.k = tensorDesc(SACCADE_DTYPE_F32, {2, 3, 7, 16}, {0, 7 * 16, 16, 1});           // one K for both entries
+  desc.k = tensorDesc(SACCADE_DTYPE_F32, {2, 3, 7, 16}, {0, 7 * 16, 16, 1});  // one K for both entries
   desc.out = tensorDesc(SACCADE_DTYPE_F32, {2, 6, 5, 24}, {5 * 6 * 24, 24, 6 * 24, 1});
   const AttentionProblem problem = validateAttention(desc);
   EXPECT_EQ(problem.q.strides, (Strides{480, 16, 96, 1}));
@@ -57,7 +57,8 @@ TEST(AttentionProblem, AcceptsAnyStrideOnALastAxisOfSizeOne) {
 
 TEST(AttentionProblem, ScalesByOneOverTheRootOfHeadDimByDefault) {
   EXPECT_FLOAT_EQ(validateAttention(attentionDesc()).scale, 0.25f);
-  EXPECT_FLOAT_EQ(validateAttention(attentionDesc({.headDimQk = 3})).scale, static_cast<float>(1 / std::sqrt(3.0)));
+  EXPECT_FLOAT_EQ(validateAttention(attentionDesc({.headDimQk = 3})).scale,
+                  static_cast<float>(1 / std::sqrt(3.0)));
 }
 
 TEST(AttentionProblem, IgnoresASoftmaxScaleThatIsNotSwitchedOn) {
@@ -104,19 +105,23 @@ struct HeadDims {
 class AttentionHeadDims : public testing::TestWithParam<HeadDims> {};
 
 TEST_P(AttentionHeadDims, AreAccepted) {
-  const AttentionProblem problem = validateAttention(attentionDesc({.headDimQk = GetParam().qk, .headDimV = GetParam().v}));
+  const AttentionProblem problem =
+      validateAttention(attentionDesc({.headDimQk = GetParam().qk, .headDimV = GetParam().v}));
   EXPECT_EQ(problem.headDimQk, static_cast<uint32_t>(GetParam().qk));
   EXPECT_EQ(problem.headDimV, static_cast<uint32_t>(GetParam().v));
 }
 
 INSTANTIATE_TEST_SUITE_P(Limits, AttentionHeadDims,
-                         testing::Values(HeadDims{1, 1}, HeadDims{1, 256}, HeadDims{256, 1}, HeadDims{256, 256},
-                                         HeadDims{59, 37}),
-                         [](const auto& test) { return std::format("{}_and_{}", test.param.qk, test.param.v); });
+                         testing::Values(HeadDims{1, 1}, HeadDims{1, 256}, HeadDims{256, 1},
+                                         HeadDims{256, 256}, HeadDims{59, 37}),
+                         [](const auto& test) {
+                           return std::format("{}_and_{}", test.param.qk, test.param.v);
+                         });
 
 // The last element of k lies at (seqlen_k - 1) * stride + head_dim - 1: 2^32 - 2 is the last index allowed.
 SaccadeAttentionDesc descWithKeyStride(int64_t stride) {
-  SaccadeAttentionDesc desc = attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenK = 3, .headDimQk = 3});
+  SaccadeAttentionDesc desc =
+      attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenK = 3, .headDimQk = 3});
   desc.k = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 3, 3}, {0, 0, stride, 1});
   return desc;
 }
@@ -135,14 +140,26 @@ TEST(AttentionLimits, RefuseATensorThatSpans2To32Elements) {
 
 TEST(AttentionLimits, AcceptAContiguousTensorJustUnder2To32Elements) {
   // 65535 * 65537 is 2^32 - 1.
-  const AttentionShape shape{.batch = 65535, .headsQ = 65537, .headsKv = 65537, .seqlenQ = 1, .seqlenK = 1, .headDimQk = 1, .headDimV = 1};
+  const AttentionShape shape{.batch = 65535,
+                             .headsQ = 65537,
+                             .headsKv = 65537,
+                             .seqlenQ = 1,
+                             .seqlenK = 1,
+                             .headDimQk = 1,
+                             .headDimV = 1};
   const AttentionProblem problem = validateAttention(attentionDesc(shape));
   EXPECT_EQ(problem.out.elements(), 4294967295u);
   EXPECT_EQ(problem.out.strides[0], 65537u);
 }
 
 TEST(AttentionLimits, RefuseAContiguousTensorOf2To32Elements) {
-  const AttentionShape shape{.batch = 65536, .headsQ = 65536, .headsKv = 65536, .seqlenQ = 1, .seqlenK = 1, .headDimQk = 1, .headDimV = 1};
+  const AttentionShape shape{.batch = 65536,
+                             .headsQ = 65536,
+                             .headsKv = 65536,
+                             .seqlenQ = 1,
+                             .seqlenK = 1,
+                             .headDimQk = 1,
+                             .headDimV = 1};
   const auto refusal = refusalOf([&] { validateAttention(attentionDesc(shape)); });
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->field, "q.sizes");
@@ -150,14 +167,21 @@ TEST(AttentionLimits, RefuseAContiguousTensorOf2To32Elements) {
 }
 
 TEST(AttentionLimits, RefuseSizesWhoseProductWrapsIn64Bits) {
-  const AttentionShape shape{.batch = int64_t{1} << 31, .headsQ = int64_t{1} << 31, .headsKv = 1, .seqlenQ = 1 << 8, .headDimQk = 1};
+  const AttentionShape shape{
+      .batch = int64_t{1} << 31, .headsQ = int64_t{1} << 31, .headsKv = 1, .seqlenQ = 1 << 8, .headDimQk = 1};
   const auto refusal = refusalOf([&] { validateAttention(attentionDesc(shape)); });
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->field, "q.sizes");
 }
 
 TEST(AttentionLimits, RefuseWeightsWhoseSizeIsTheSquareOfALongSequence) {
-  SaccadeAttentionDesc desc = attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 65536, .seqlenK = 65536, .headDimQk = 8, .headDimV = 8});
+  SaccadeAttentionDesc desc = attentionDesc({.batch = 1,
+                                             .headsQ = 1,
+                                             .headsKv = 1,
+                                             .seqlenQ = 65536,
+                                             .seqlenK = 65536,
+                                             .headDimQk = 8,
+                                             .headDimV = 8});
   EXPECT_FALSE(refusalOf([&] { validateAttention(desc); }));
   desc.probs.dtype = SACCADE_DTYPE_F32;
   const auto refusal = refusalOf([&] { validateAttention(desc); });
@@ -166,13 +190,15 @@ TEST(AttentionLimits, RefuseWeightsWhoseSizeIsTheSquareOfALongSequence) {
 }
 
 TEST(AttentionLimits, IndexMasksWithMoreThan2To31Elements) {
-  SaccadeAttentionDesc desc = attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 46342, .seqlenK = 46342});
+  SaccadeAttentionDesc desc =
+      attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 46342, .seqlenK = 46342});
   desc.mask = tensorDesc(SACCADE_DTYPE_U8, {1, 1, 46342, 46342});
   EXPECT_EQ(validateAttention(desc).mask.bytes(), uint64_t{46342} * 46342);
 }
 
 TEST(AttentionLimits, AcceptSequencesOf2To30Minus1AndRefuseOneMore) {
-  SaccadeAttentionDesc desc = attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenK = (1 << 30) - 1, .headDimQk = 1, .headDimV = 1});
+  SaccadeAttentionDesc desc = attentionDesc(
+      {.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenK = (1 << 30) - 1, .headDimQk = 1, .headDimV = 1});
   EXPECT_EQ(validateAttention(desc).seqlenK, (1u << 30) - 1);
   desc.k.sizes[2] = desc.v.sizes[2] = 1 << 30;
   const auto refusal = refusalOf([&] { validateAttention(desc); });

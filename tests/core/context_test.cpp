@@ -120,9 +120,13 @@ TEST(Requirements, SayWhatIsRequiredAndWhatTheDeviceHas) {
   MockDriver driver(minimalFacts());
   const SaccadeContextCreateInfo info = driver.contextInfo();
   uint32_t count = 0;
-  ASSERT_EQ(saccadeGetDeviceRequirements(info.instance, info.physicalDevice, info.getInstanceProcAddr, &count, nullptr, nullptr), SACCADE_OK);
+  ASSERT_EQ(saccadeGetDeviceRequirements(info.instance, info.physicalDevice, info.getInstanceProcAddr, &count,
+                                         nullptr, nullptr),
+            SACCADE_OK);
   std::vector<SaccadeRequirement> items(count);
-  ASSERT_EQ(saccadeGetDeviceRequirements(info.instance, info.physicalDevice, info.getInstanceProcAddr, &count, items.data(), nullptr), SACCADE_OK);
+  ASSERT_EQ(saccadeGetDeviceRequirements(info.instance, info.physicalDevice, info.getInstanceProcAddr, &count,
+                                         items.data(), nullptr),
+            SACCADE_OK);
   ASSERT_EQ(count, items.size());
   std::map<std::string, std::pair<bool, bool>> found;  // required, available
   for (const SaccadeRequirement& item : items) {
@@ -138,7 +142,9 @@ TEST(Requirements, WriteNoMoreThanTheCallerHasRoomFor) {
   const SaccadeContextCreateInfo info = driver.contextInfo();
   uint32_t count = 1;
   SaccadeRequirement items[2]{};
-  ASSERT_EQ(saccadeGetDeviceRequirements(info.instance, info.physicalDevice, info.getInstanceProcAddr, &count, items, nullptr), SACCADE_OK);
+  ASSERT_EQ(saccadeGetDeviceRequirements(info.instance, info.physicalDevice, info.getInstanceProcAddr, &count,
+                                         items, nullptr),
+            SACCADE_OK);
   EXPECT_EQ(count, 1u);
   EXPECT_NE(items[0].name, nullptr);
   EXPECT_EQ(items[1].name, nullptr);

@@ -33,7 +33,8 @@ struct AttentionShape {
 };
 
 // Contiguous q, k, v; out as the inputs demand.
-inline SaccadeAttentionDesc attentionDesc(const AttentionShape& s = {}, SaccadeDtype dtype = SACCADE_DTYPE_F32) {
+inline SaccadeAttentionDesc attentionDesc(const AttentionShape& s = {},
+                                          SaccadeDtype dtype = SACCADE_DTYPE_F32) {
   SaccadeAttentionDesc desc = saccadeAttentionDescDefault();
   desc.q = tensorDesc(dtype, {s.batch, s.headsQ, s.seqlenQ, s.headDimQk});
   desc.k = tensorDesc(dtype, {s.batch, s.headsKv, s.seqlenK, s.headDimQk});

@@ -40,7 +40,8 @@ class DeviceLimits : public testing::TestWithParam<Combination> {};
 TEST_P(DeviceLimits, AreKeptAtEveryHeadDim) {
   const core::DeviceFacts& facts = GetParam().device.facts;
   for (const int64_t headDim : {1, 4, 40, 59, 64, 80, 96, 97, 128, 192, 193, 256}) {
-    SaccadeAttentionDesc desc = attentionDesc({.seqlenQ = 100, .headDimQk = headDim, .headDimV = 257 - headDim}, GetParam().dtype);
+    SaccadeAttentionDesc desc =
+        attentionDesc({.seqlenQ = 100, .headDimQk = headDim, .headDimV = 257 - headDim}, GetParam().dtype);
     desc.kernel = GetParam().kernel.c_str();
     desc.lse.dtype = SACCADE_DTYPE_F32;
     desc.probs.dtype = GetParam().dtype;
@@ -49,7 +50,8 @@ TEST_P(DeviceLimits, AreKeptAtEveryHeadDim) {
       EXPECT_GE(invocations, 1u);
       EXPECT_LE(invocations, facts.maxComputeWorkGroupInvocations) << step.shader->name;
       EXPECT_LE(invocations, facts.maxComputeWorkGroupSize[0]) << step.shader->name;
-      EXPECT_LE(sharedMemoryBytes(*step.shader, step.specialisation), facts.maxComputeSharedMemorySize) << step.shader->name;
+      EXPECT_LE(sharedMemoryBytes(*step.shader, step.specialisation), facts.maxComputeSharedMemorySize)
+          << step.shader->name;
       EXPECT_LE(step.params.size(), core::ParameterPool::kBlockBytes);
       EXPECT_LE(step.slots.size(), core::kMaxBuffersPerDispatch);
     }
@@ -57,7 +59,8 @@ TEST_P(DeviceLimits, AreKeptAtEveryHeadDim) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, DeviceLimits, testing::ValuesIn(combinations()), [](const auto& test) {
-  return std::format("{}_{}_{}", test.param.device.name, test.param.kernel, core::dtypeName(test.param.dtype));
+  return std::format("{}_{}_{}", test.param.device.name, test.param.kernel,
+                     core::dtypeName(test.param.dtype));
 });
 
 TEST(SharedMemory, OfScalarTiledIsReadFromItsModule) {
@@ -65,7 +68,8 @@ TEST(SharedMemory, OfScalarTiledIsReadFromItsModule) {
   desc.kernel = "scalar_tiled";
   const core::PlanDraft plan = core::planAttention(minimalFacts(), core::validateAttention(desc), "");
   // Three tiles of 32 rows with a pitch of 33, four quarter rows, corrections and a flag.
-  EXPECT_EQ(sharedMemoryBytes(*plan.steps.at(0).shader, plan.steps[0].specialisation), uint64_t{4} * (3 * 32 * 33 + 4 * 32 + 32 + 1));
+  EXPECT_EQ(sharedMemoryBytes(*plan.steps.at(0).shader, plan.steps[0].specialisation),
+            uint64_t{4} * (3 * 32 * 33 + 4 * 32 + 32 + 1));
 }
 
 TEST(SharedMemory, IsNotUsedByScalarRows) {

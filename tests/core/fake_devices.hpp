@@ -14,10 +14,10 @@ struct FakeDevice {
   core::DeviceFacts facts;
 };
 
-core::DeviceFacts cpuFacts();           // subgroups of 8, everything native
-core::DeviceFacts desktopGpuFacts();    // subgroups of 32, 48 KiB of shared memory
-core::DeviceFacts wideGpuFacts();       // subgroups of 64, 64 KiB of shared memory
-core::DeviceFacts minimalFacts();       // what Vulkan 1.2 guarantees and buffer device addresses, nothing more
+core::DeviceFacts cpuFacts();         // subgroups of 8, everything native
+core::DeviceFacts desktopGpuFacts();  // subgroups of 32, 48 KiB of shared memory
+core::DeviceFacts wideGpuFacts();     // subgroups of 64, 64 KiB of shared memory
+core::DeviceFacts minimalFacts();     // what Vulkan 1.2 guarantees and buffer device addresses, nothing more
 
 const std::vector<FakeDevice>& fakeDevices();
 

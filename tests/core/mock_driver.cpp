@@ -61,8 +61,8 @@ void fillChain(VkBaseOutStructure* item) {
       subgroup.supportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
       subgroup.supportedOperations = facts.subgroupOperations;
     } else if (item->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES) {
-      reinterpret_cast<VkPhysicalDeviceFloatControlsProperties*>(item)->shaderSignedZeroInfNanPreserveFloat32 =
-          facts.signedZeroInfNanPreserveFloat32;
+      reinterpret_cast<VkPhysicalDeviceFloatControlsProperties*>(item)
+          ->shaderSignedZeroInfNanPreserveFloat32 = facts.signedZeroInfNanPreserveFloat32;
     }
   }
 }
@@ -76,18 +76,24 @@ PFN_vkVoidFunction lookUp(const char* name);
 const std::map<std::string, PFN_vkVoidFunction>& functions() {
   static const std::map<std::string, PFN_vkVoidFunction> table{
       MOCK(vkGetDeviceProcAddr, (VkDevice, const char* name), { return lookUp(name); }),
-      MOCK(vkEnumerateDeviceExtensionProperties, (VkPhysicalDevice, const char*, uint32_t* count, VkExtensionProperties*),
-           { *count = 0; return VK_SUCCESS; }),
-      MOCK(vkGetPhysicalDeviceProperties, (VkPhysicalDevice, VkPhysicalDeviceProperties* properties), { fillProperties(*properties); }),
-      MOCK(vkGetPhysicalDeviceProperties2, (VkPhysicalDevice, VkPhysicalDeviceProperties2* properties),
+      MOCK(vkEnumerateDeviceExtensionProperties,
+           (VkPhysicalDevice, const char*, uint32_t* count, VkExtensionProperties*),
+           {
+             *count = 0;
+             return VK_SUCCESS;
+           }),
+      MOCK(vkGetPhysicalDeviceProperties, (VkPhysicalDevice, VkPhysicalDeviceProperties * properties),
+           { fillProperties(*properties); }),
+      MOCK(vkGetPhysicalDeviceProperties2, (VkPhysicalDevice, VkPhysicalDeviceProperties2 * properties),
            {
              fillProperties(properties->properties);
              fillChain(static_cast<VkBaseOutStructure*>(properties->pNext));
            }),
-      MOCK(vkGetPhysicalDeviceFeatures2, (VkPhysicalDevice, VkPhysicalDeviceFeatures2* features),
+      MOCK(vkGetPhysicalDeviceFeatures2, (VkPhysicalDevice, VkPhysicalDeviceFeatures2 * features),
            {
              features->features = driver->features.features;
-             for (auto* item = static_cast<VkBaseOutStructure*>(features->pNext); item != nullptr; item = item->pNext) {
+             for (auto* item = static_cast<VkBaseOutStructure*>(features->pNext); item != nullptr;
+                  item = item->pNext) {
                if (item->sType == driver->features12.sType) {
                  auto* next = item->pNext;
                  *reinterpret_cast<VkPhysicalDeviceVulkan12Features*>(item) = driver->features12;
@@ -99,42 +105,59 @@ const std::map<std::string, PFN_vkVoidFunction>& functions() {
                }
              }
            }),
-      MOCK(vkGetPhysicalDeviceMemoryProperties, (VkPhysicalDevice, VkPhysicalDeviceMemoryProperties* memory),
+      MOCK(vkGetPhysicalDeviceMemoryProperties, (VkPhysicalDevice, VkPhysicalDeviceMemoryProperties * memory),
            {
              memory->memoryTypeCount = 1;
-             memory->memoryTypes[0].propertyFlags = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+             memory->memoryTypes[0].propertyFlags = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                                    VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
            }),
-      MOCK(vkCreatePipelineLayout, (VkDevice, const VkPipelineLayoutCreateInfo*, const VkAllocationCallbacks* callbacks, VkPipelineLayout* layout),
+      MOCK(vkCreatePipelineLayout,
+           (VkDevice, const VkPipelineLayoutCreateInfo*, const VkAllocationCallbacks* callbacks,
+            VkPipelineLayout* layout),
            { return create("vkCreatePipelineLayout", callbacks, layout); }),
-      MOCK(vkCreateShaderModule, (VkDevice, const VkShaderModuleCreateInfo*, const VkAllocationCallbacks* callbacks, VkShaderModule* module),
+      MOCK(vkCreateShaderModule,
+           (VkDevice, const VkShaderModuleCreateInfo*, const VkAllocationCallbacks* callbacks,
+            VkShaderModule* module),
            { return create("vkCreateShaderModule", callbacks, module); }),
       MOCK(vkCreateComputePipelines,
-           (VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*, const VkAllocationCallbacks* callbacks, VkPipeline* pipeline),
+           (VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
+            const VkAllocationCallbacks* callbacks, VkPipeline* pipeline),
            { return create("vkCreateComputePipelines", callbacks, pipeline); }),
-      MOCK(vkCreateBuffer, (VkDevice, const VkBufferCreateInfo*, const VkAllocationCallbacks* callbacks, VkBuffer* buffer),
+      MOCK(vkCreateBuffer,
+           (VkDevice, const VkBufferCreateInfo*, const VkAllocationCallbacks* callbacks, VkBuffer* buffer),
            { return create("vkCreateBuffer", callbacks, buffer); }),
-      MOCK(vkAllocateMemory, (VkDevice, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory),
+      MOCK(vkAllocateMemory,
+           (VkDevice, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks* callbacks,
+            VkDeviceMemory* memory),
            {
              mappedMemory.assign(info->allocationSize, std::byte{0});
              return create("vkAllocateMemory", callbacks, memory);
            }),
-      MOCK(vkBindBufferMemory, (VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize), { return outcome("vkBindBufferMemory"); }),
+      MOCK(vkBindBufferMemory, (VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize),
+           { return outcome("vkBindBufferMemory"); }),
       MOCK(vkMapMemory, (VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags, void** data),
            {
              *data = mappedMemory.data();
              return outcome("vkMapMemory");
            }),
-      MOCK(vkGetBufferMemoryRequirements, (VkDevice, VkBuffer, VkMemoryRequirements* requirements), { *requirements = {65536, 256, 1}; }),
+      MOCK(vkGetBufferMemoryRequirements, (VkDevice, VkBuffer, VkMemoryRequirements * requirements),
+           { *requirements = {65536, 256, 1}; }),
       MOCK(vkGetBufferDeviceAddress, (VkDevice, const VkBufferDeviceAddressInfo*),
            { return static_cast<VkDeviceAddress>(reinterpret_cast<uintptr_t>(mappedMemory.data())); }),
-      MOCK(vkDestroyPipelineLayout, (VkDevice, VkPipelineLayout layout, const VkAllocationCallbacks*), { destroy(layout); }),
-      MOCK(vkDestroyShaderModule, (VkDevice, VkShaderModule module, const VkAllocationCallbacks*), { destroy(module); }),
-      MOCK(vkDestroyPipeline, (VkDevice, VkPipeline pipeline, const VkAllocationCallbacks*), { destroy(pipeline); }),
+      MOCK(vkDestroyPipelineLayout, (VkDevice, VkPipelineLayout layout, const VkAllocationCallbacks*),
+           { destroy(layout); }),
+      MOCK(vkDestroyShaderModule, (VkDevice, VkShaderModule module, const VkAllocationCallbacks*),
+           { destroy(module); }),
+      MOCK(vkDestroyPipeline, (VkDevice, VkPipeline pipeline, const VkAllocationCallbacks*),
+           { destroy(pipeline); }),
       MOCK(vkDestroyBuffer, (VkDevice, VkBuffer buffer, const VkAllocationCallbacks*), { destroy(buffer); }),
-      MOCK(vkFreeMemory, (VkDevice, VkDeviceMemory memory, const VkAllocationCallbacks*), { destroy(memory); }),
+      MOCK(vkFreeMemory, (VkDevice, VkDeviceMemory memory, const VkAllocationCallbacks*),
+           { destroy(memory); }),
       MOCK(vkCmdBindPipeline, (VkCommandBuffer, VkPipelineBindPoint, VkPipeline pipeline),
            { driver->commands.push_back({CommandKind::BindPipeline, pipeline}); }),
-      MOCK(vkCmdPushConstants, (VkCommandBuffer, VkPipelineLayout, VkShaderStageFlags, uint32_t, uint32_t size, const void* values),
+      MOCK(vkCmdPushConstants,
+           (VkCommandBuffer, VkPipelineLayout, VkShaderStageFlags, uint32_t, uint32_t size,
+            const void* values),
            {
              Command command{CommandKind::PushConstants};
              std::memcpy(&command.push, values, std::min<size_t>(size, sizeof command.push));
@@ -143,8 +166,9 @@ const std::map<std::string, PFN_vkVoidFunction>& functions() {
       MOCK(vkCmdDispatch, (VkCommandBuffer, uint32_t x, uint32_t y, uint32_t z),
            { driver->commands.push_back({CommandKind::Dispatch, VK_NULL_HANDLE, {}, x * y * z}); }),
       MOCK(vkCmdPipelineBarrier,
-           (VkCommandBuffer, VkPipelineStageFlags, VkPipelineStageFlags, VkDependencyFlags, uint32_t, const VkMemoryBarrier*, uint32_t,
-            const VkBufferMemoryBarrier*, uint32_t, const VkImageMemoryBarrier*),
+           (VkCommandBuffer, VkPipelineStageFlags, VkPipelineStageFlags, VkDependencyFlags, uint32_t,
+            const VkMemoryBarrier*, uint32_t, const VkBufferMemoryBarrier*, uint32_t,
+            const VkImageMemoryBarrier*),
            { driver->commands.push_back({CommandKind::Barrier}); }),
   };
   return table;

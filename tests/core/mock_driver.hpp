@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Vulkan driver made of counters: enough of one for the core to create a context, make plans and record, so that a
-// test sees what was recorded, what was allocated, and what happens when a call fails.
+// A Vulkan driver made of counters: enough of one for the core to create a context, make plans and record, so
+// that a test sees what was recorded, what was allocated, and what happens when a call fails.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan records, seen by a driver that counts: exactly the dispatches, nothing when refused, and no allocation.
+// What a plan records, seen by a driver that counts: exactly the dispatches, nothing when refused, and no
+// allocation.
 #include <algorithm>
 
 #include "attention/plan.hpp"
@@ -37,8 +38,9 @@ class Recording : public testing::Test {
   static SaccadeAttentionBuffers bigBuffers() {
     SaccadeAttentionBuffers buffers = saccadeAttentionBuffersDefault();
     VkDeviceAddress next = 0x10000;
-    for (SaccadeBuffer* buffer : {&buffers.q, &buffers.k, &buffers.v, &buffers.out, &buffers.lse, &buffers.probs, &buffers.mask,
-                                  &buffers.bias, &buffers.seqlensQ, &buffers.seqlensK, &buffers.scratch}) {
+    for (SaccadeBuffer* buffer :
+         {&buffers.q, &buffers.k, &buffers.v, &buffers.out, &buffers.lse, &buffers.probs, &buffers.mask,
+          &buffers.bias, &buffers.seqlensQ, &buffers.seqlensK, &buffers.scratch}) {
       *buffer = {next, VkDeviceSize{1} << 40};
       next += 0x10000;
     }
@@ -88,7 +90,13 @@ TEST_F(Recording, PointsTheKernelAtItsParameters) {
 }
 
 TEST_F(Recording, SplitsAGridThatIsLongerThanTheDevicesLimit) {
-  const SaccadePlan made = plan(attentionDesc({.batch = 70000, .headsQ = 2, .headsKv = 1, .seqlenQ = 1, .seqlenK = 1, .headDimQk = 4, .headDimV = 4}));
+  const SaccadePlan made = plan(attentionDesc({.batch = 70000,
+                                               .headsQ = 2,
+                                               .headsKv = 1,
+                                               .seqlenQ = 1,
+                                               .seqlenK = 1,
+                                               .headDimQk = 4,
+                                               .headDimV = 4}));
   SaccadePlanInfo info{};
   saccadeGetPlanInfo(made, &info);
   EXPECT_EQ(info.dispatchCount, 3u);
@@ -101,7 +109,9 @@ TEST_F(Recording, SplitsAGridThatIsLongerThanTheDevicesLimit) {
   }
   EXPECT_EQ(bases, (std::vector<uint32_t>{0, 65535, 131070}));
   EXPECT_EQ(counts, (std::vector<uint32_t>{65535, 65535, 8930}));
-  EXPECT_EQ(std::count_if(driver.commands.begin(), driver.commands.end(), [](const Command& c) { return c.kind == CommandKind::BindPipeline; }), 1);
+  EXPECT_EQ(std::count_if(driver.commands.begin(), driver.commands.end(),
+                          [](const Command& c) { return c.kind == CommandKind::BindPipeline; }),
+            1);
 }
 
 TEST_F(Recording, AllocatesAndCreatesNothing) {
@@ -129,7 +139,8 @@ TEST_F(Recording, RecordsNothingOfACallThatIsRefused) {
   buffers = bigBuffers();
   buffers.k.address += 2;
   EXPECT_EQ(record(made, buffers), SACCADE_ERROR_INVALID_ARGUMENT);
-  EXPECT_PRED_FORMAT2(testing::IsSubstring, "k.address is 0x20002; it must be a multiple of 4", std::string(message.text));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "k.address is 0x20002; it must be a multiple of 4",
+                      std::string(message.text));
   buffers = bigBuffers();
   buffers.out.size = 2 * 6 * 5 * 24 * 4 - 1;
   EXPECT_EQ(record(made, buffers), SACCADE_ERROR_INVALID_ARGUMENT);
@@ -165,7 +176,8 @@ TEST_F(Recording, CompilesAPipelineOnceForAllSizes) {
   EXPECT_EQ(driver.calls["vkCreateComputePipelines"], 2);
 }
 
-class DriverFailure : public Recording, public testing::WithParamInterface<std::pair<VkResult, SaccadeStatus>> {};
+class DriverFailure : public Recording,
+                      public testing::WithParamInterface<std::pair<VkResult, SaccadeStatus>> {};
 
 TEST_P(DriverFailure, OfAPipelineIsReportedOnceAndLeavesTheContextUsable) {
   driver.failures["vkCreateComputePipelines"] = GetParam().first;
@@ -190,7 +202,8 @@ TEST_P(DriverFailure, OfParameterMemoryIsReportedAndLeavesNothingBehind) {
 }
 
 INSTANTIATE_TEST_SUITE_P(With, DriverFailure,
-                         testing::Values(std::pair(VK_ERROR_OUT_OF_DEVICE_MEMORY, SACCADE_ERROR_OUT_OF_MEMORY),
+                         testing::Values(std::pair(VK_ERROR_OUT_OF_DEVICE_MEMORY,
+                                                   SACCADE_ERROR_OUT_OF_MEMORY),
                                          std::pair(VK_ERROR_DEVICE_LOST, SACCADE_ERROR_DEVICE_LOST),
                                          std::pair(VK_ERROR_UNKNOWN, SACCADE_ERROR_DRIVER)),
                          [](const auto& test) {

@@ -11,9 +11,24 @@ namespace {
 
 // Opcodes and operands of the SPIR-V specification, sections 3.32 and 3.49.
 enum Op : uint32_t {
-  OpTypeBool = 20, OpTypeInt = 21, OpTypeFloat = 22, OpTypeVector = 23, OpTypeMatrix = 24, OpTypeArray = 28, OpTypeStruct = 30, OpTypePointer = 32,
-  OpConstant = 43, OpSpecConstant = 50, OpSpecConstantOp = 52, OpVariable = 59, OpDecorate = 71,
-  OpIAdd = 128, OpISub = 130, OpIMul = 132, OpUDiv = 134, OpUMod = 137
+  OpTypeBool = 20,
+  OpTypeInt = 21,
+  OpTypeFloat = 22,
+  OpTypeVector = 23,
+  OpTypeMatrix = 24,
+  OpTypeArray = 28,
+  OpTypeStruct = 30,
+  OpTypePointer = 32,
+  OpConstant = 43,
+  OpSpecConstant = 50,
+  OpSpecConstantOp = 52,
+  OpVariable = 59,
+  OpDecorate = 71,
+  OpIAdd = 128,
+  OpISub = 130,
+  OpIMul = 132,
+  OpUDiv = 134,
+  OpUMod = 137
 };
 constexpr uint32_t kDecorationSpecId = 1;
 constexpr uint32_t kStorageClassWorkgroup = 4;
@@ -21,7 +36,8 @@ constexpr size_t kHeaderWords = 5;
 
 class Module {
  public:
-  Module(std::span<const uint32_t> words, const std::vector<uint32_t>& specialisation) : specialisation_(specialisation) {
+  Module(std::span<const uint32_t> words, const std::vector<uint32_t>& specialisation)
+      : specialisation_(specialisation) {
     for (size_t at = kHeaderWords; at < words.size();) {
       const size_t count = words[at] >> 16;
       if (count == 0 || at + count > words.size()) throw std::runtime_error("malformed SPIR-V");
@@ -45,7 +61,8 @@ class Module {
       case OpTypeMatrix: sizes_[operands[0]] = sizes_[operands[1]] * operands[2]; break;
       case OpTypeArray:
         // Arrays of buffers and the like have lengths that are not needed.
-        if (constants_.contains(operands[2])) sizes_[operands[0]] = sizes_[operands[1]] * constants_[operands[2]];
+        if (constants_.contains(operands[2]))
+          sizes_[operands[0]] = sizes_[operands[1]] * constants_[operands[2]];
         break;
       case OpTypeStruct:
         for (const uint32_t member : operands.subspan(1)) sizes_[operands[0]] += sizes_[member];
@@ -66,7 +83,8 @@ class Module {
     }
   }
 
-  // Operations that are not arithmetic stay unknown; an array whose length is one of them is refused by sizeOf.
+  // Operations that are not arithmetic stay unknown; an array whose length is one of them is refused by
+  // sizeOf.
   void evaluate(std::span<const uint32_t> operands) {
     const uint32_t result = operands[1];
     if (operands.size() < 5 || !constants_.contains(operands[3]) || !constants_.contains(operands[4])) return;
@@ -83,7 +101,8 @@ class Module {
 
   uint64_t sizeOf(uint32_t type) const {
     const auto size = sizes_.find(type);
-    if (size == sizes_.end() || size->second == 0) throw std::runtime_error(std::format("the size of type %{} is not known", type));
+    if (size == sizes_.end() || size->second == 0)
+      throw std::runtime_error(std::format("the size of type %{} is not known", type));
     return size->second;
   }
 
@@ -95,7 +114,8 @@ class Module {
 
 }  // namespace
 
-uint64_t sharedMemoryBytes(const core::ShaderModuleCode& shader, const std::vector<uint32_t>& specialisation) {
+uint64_t sharedMemoryBytes(const core::ShaderModuleCode& shader,
+                           const std::vector<uint32_t>& specialisation) {
   return Module({shader.begin, shader.end}, specialisation).sharedBytes();
 }
 
