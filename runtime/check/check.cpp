@@ -63,11 +63,11 @@ const char* operatorName(SaccadeOperator op) {
 }
 
 std::vector<std::string> supportedKernels(const Device& device, SaccadeOperator op) {
-  // A patch embedding is a matrix product behind a kernel of its own, and the product's kernel is what can be chosen.
-  const SaccadeOperator chosenFor = op == SACCADE_OPERATOR_PATCH_EMBED ? SACCADE_OPERATOR_MATMUL : op;
+  // A patch embedding chooses among the kernels of the matrix product inside it.
+  const SaccadeOperator owner = op == SACCADE_OPERATOR_PATCH_EMBED ? SACCADE_OPERATOR_MATMUL : op;
   std::vector<std::string> names;
   for (const KernelInfo& kernel : device.kernels()) {
-    if (kernel.op == chosenFor && kernel.selectable == VK_TRUE && kernel.supported == VK_TRUE) {
+    if (kernel.op == owner && kernel.selectable == VK_TRUE && kernel.supported == VK_TRUE) {
       names.emplace_back(kernel.name);
     }
   }

@@ -17,7 +17,6 @@ using Runner = DeviceOutcome (*)(const Device&, const io::CaseFile&, const CaseO
 struct CaseKind {
   Runner run;
   SaccadeOperator op;  // whose kernel can be chosen
-  bool isModule = false;
 };
 
 const CaseKind* findKind(const std::string& op) {
@@ -25,27 +24,14 @@ const CaseKind* findKind(const std::string& op) {
       {"attention", {runAttentionCase, SACCADE_OPERATOR_ATTENTION}},
       {"gelu", {runGeluCase, SACCADE_OPERATOR_ACTIVATION}},
       {"layer_norm", {runLayerNormCase, SACCADE_OPERATOR_LAYER_NORM}},
-      {"mha", {runMhaCase, SACCADE_OPERATOR_ATTENTION, true}},
-      {"model", {runModelCase, SACCADE_OPERATOR_ATTENTION, true}},
-      {"vit", {runVitCase, SACCADE_OPERATOR_ATTENTION, true}},
+      {"mha", {runMhaCase, SACCADE_OPERATOR_ATTENTION}},
+      {"model", {runModelCase, SACCADE_OPERATOR_ATTENTION}},
+      {"vit", {runVitCase, SACCADE_OPERATOR_ATTENTION}},
       {"matmul", {runMatmulCase, SACCADE_OPERATOR_MATMUL}},
       {"patch_embed", {runPatchEmbedCase, SACCADE_OPERATOR_PATCH_EMBED}},
   };
   const auto found = kinds.find(op);
   return found == kinds.end() ? nullptr : &found->second;
-}
-
-// A module's operators take the kernel that their device was opened with, so a second device is opened.
-DeviceOutcome runOnForcedKernel(const Device& device, const CaseKind& kind, const io::CaseFile& file,
-                                const CaseOptions& options) {
-  const Device forced = Device::open({.select = fmt::format("{}", device.summary().index),
-                                      .kernel = options.kernel,
-                                      .validation = device.validation()});
-  DeviceOutcome outcome = kind.run(forced, file, options);
-  if (auto* results = std::get_if<DeviceResults>(&outcome)) {
-    results->validationMessages = forced.validationMessageCount();
-  }
-  return outcome;
 }
 
 }  // namespace
@@ -64,9 +50,6 @@ DeviceOutcome runCaseOnDevice(const Device& device, const io::CaseFile& file, co
     return NotRun{fmt::format("operator '{}' is not part of this version", file.op)};
   }
   try {
-    if (kind->isModule && !options.kernel.empty()) {
-      return runOnForcedKernel(device, *kind, file, options);
-    }
     return kind->run(device, file, options);
   } catch (const Error& error) {
     if (error.status() == Status::InvalidArgument || error.status() == Status::Unsupported) {

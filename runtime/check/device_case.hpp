@@ -27,8 +27,6 @@ struct DeviceResults {
   io::TensorMap tensors;                 // in the inputs' dtype (lse: F32), under the format's names
   std::string kernel;                    // what ran
   std::vector<std::string> overwritten;  // tensors outside which something was written; must be empty
-  // Of the validation layer, where a case needed a device of its own; the others are counted by the caller's device.
-  std::uint64_t validationMessages = 0;
 };
 
 using DeviceOutcome = std::variant<DeviceResults, NotRun>;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kAny = io::CaseFile::kAnySize;
 
-// A module takes many plans; what it is asked for is the attention kernel.
+// A module takes many plans; what a case may choose is the kernel of its attention.
 std::string kernelText(const CaseOptions& options) { return options.kernel.empty() ? "planner's choice" : options.kernel; }
 
 nn::MultiheadAttention mhaModule(DeviceTensors& tensors, const io::CaseFile& file) {
@@ -78,6 +78,7 @@ DeviceOutcome runMhaCase(const Device& device, const io::CaseFile& file, const C
   const nn::MultiheadAttention module = mhaModule(tensors, file);
   nn::MultiheadAttentionOptions call;
   call.causal = causalOf(file);
+  call.kernel = options.kernel;
   std::int64_t seqlenK = xData.shape()[1];
   if (file.input("x_kv") != nullptr) {
     const io::TensorData& keysFrom = file.requireInput("x_kv", {xData.shape()[0], kAny, kAny});
@@ -128,7 +129,7 @@ DeviceOutcome runVitCase(const Device& device, const io::CaseFile& file, const C
   }
   Stream stream(device);
   nn::Workspace workspace(device);
-  vit.forward(stream, workspace, tensors.input("images", images), outputs);
+  vit.forward(stream, workspace, tensors.input("images", images), outputs, options.kernel);
   stream.wait();
   DeviceResults results;
   results.kernel = kernelText(options);
@@ -159,7 +160,7 @@ DeviceOutcome runModelCase(const Device& device, const io::CaseFile& file, const
   outputs.states = tensors.output("states", vit.dtype(), {config.depth + 1, 1, seqlen, config.embedDim});
   Stream stream(device);
   nn::Workspace workspace(device);
-  vit.forward(stream, workspace, tensors.input("pixel_values", pixels), outputs);
+  vit.forward(stream, workspace, tensors.input("pixel_values", pixels), outputs, options.kernel);
   stream.wait();
   DeviceResults results;
   results.kernel = kernelText(options);

@@ -10,15 +10,19 @@ namespace saccade::check {
 
 namespace {
 
-// Attention takes the streams 0, 1, ... of a seed; each other operator begins at a far one of its own.
+constexpr std::uint64_t kProblemsPerPipeline = 5;
+constexpr std::uint64_t kPipelineStreams = std::uint64_t{1} << 48;
+
+// Attention takes the first streams of random numbers; each other operator begins at a far one of its own.
 std::uint64_t streamOf(SaccadeOperator op, std::uint64_t index) { return (static_cast<std::uint64_t>(op) << 56) + index; }
 
 }  // namespace
 
 LayerCheck::LayerCheck(const std::string& prefix, std::uint64_t seed, std::uint64_t index, SaccadeOperator op)
     : Check(fmt::format("{}/{}", prefix, index), "sweep", op),
+      pipelineRandom_(seed, streamOf(op, kPipelineStreams + index / kProblemsPerPipeline)),
       random_(seed, streamOf(op, index)),
-      dtype_(random_.pick({io::DType::F32, io::DType::F32, io::DType::F16, io::DType::BF16})) {
+      dtype_(pipelineRandom_.pick({io::DType::F32, io::DType::F32, io::DType::F16, io::DType::BF16})) {
   describe(std::string(io::dtypeName(dtype_)));
 }
 

@@ -32,8 +32,11 @@ class LayerCheck : public Check {
 
   void describe(const std::string& text) { description_ += (description_.empty() ? "" : " ") + text; }
 
-  Random random_;     // for the constructors of derived classes
-  io::DType dtype_;   // of all tensors
+  // For the constructors of derived classes. What a driver compiles a pipeline for comes from the first: consecutive
+  // problems share it, because compiling takes longer than running.
+  Random pipelineRandom_;
+  Random random_;
+  io::DType dtype_;  // of all tensors
 
  private:
   Outcome compute(const Device& device, const std::string& kernel) final;

@@ -37,18 +37,18 @@ class MatmulCheck final : public LayerCheck {
     }
     const bool sharedWeight = random_.chance(0.5);
     const io::Shape weightBatch = sharedWeight ? io::Shape{1, 1} : batch_;
-    isKn_ = random_.chance(0.4);
+    isKn_ = pipelineRandom_.chance(0.4);
     a_ = randomTensor(random_, dtype_, {batch_[0], batch_[1], m_, k_});
     b_ = randomTensor(random_, dtype_, {weightBatch[0], weightBatch[1], n_, k_}, 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(k_, 1))));
-    if (random_.chance(0.5)) {
+    if (pipelineRandom_.chance(0.5)) {
       bias_ = randomTensor(random_, dtype_, {n_});
     }
-    if (random_.chance(0.4)) {
+    if (pipelineRandom_.chance(0.4)) {
       const bool perRow = random_.chance(0.5);
       residual_ = randomTensor(random_, dtype_, {batch_[0], random_.chance(0.5) ? 1 : batch_[1], perRow ? m_ : 1, n_});
     }
-    activation_ = random_.pick({Activation::None, Activation::None, Activation::Gelu, Activation::GeluTanh});
-    aLayout_ = random_.chance(0.2) ? Layout::KeysFirst : randomLayout(random_);
+    activation_ = pipelineRandom_.pick({Activation::None, Activation::None, Activation::Gelu, Activation::GeluTanh});
+    aLayout_ = pipelineRandom_.chance(0.2) ? Layout::KeysFirst : randomLayout(random_);
     outLayout_ = randomLayout(random_);
     describe(fmt::format("{}x{} [{},{}] a {}, weight {} {}, out {}{}{}{}", batch_[0], batch_[1], m_, k_,
                          layoutName(aLayout_), isKn_ ? "kn" : "nk", io::shapeText(b_.shape()), layoutName(outLayout_),

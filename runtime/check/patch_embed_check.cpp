@@ -27,10 +27,10 @@ class PatchEmbedCheck final : public LayerCheck {
     image_ = randomTensor(random_, dtype_, {size_.batch, size_.channels, size_.height, size_.width});
     weight_ = randomTensor(random_, dtype_, {embedDim_, size_.channels, patch_, patch_},
                            1 / std::sqrt(static_cast<double>(size_.channels * patch_ * patch_)));
-    if (random_.chance(0.7)) {
+    if (pipelineRandom_.chance(0.7)) {
       bias_ = randomTensor(random_, dtype_, {embedDim_});
     }
-    if (random_.chance(0.5)) {
+    if (pipelineRandom_.chance(0.5)) {
       positions_ = randomTensor(random_, dtype_, {1, 1, patches_, embedDim_});
     }
     imageLayout_ = random_.pick({Layout::Contiguous, Layout::PaddedRows, Layout::CacheSlice});

@@ -48,7 +48,7 @@ class LayerNormCheck final : public RowCheck {
   LayerNormCheck(std::uint64_t seed, std::uint64_t index)
       : RowCheck("layer_norm", seed, index, SACCADE_OPERATOR_LAYER_NORM, 2, 0.5) {
     epsilon_ = random_.pick({1e-5f, 1e-6f, 1e-12f, 0.1f});
-    if (random_.chance(0.7)) {
+    if (pipelineRandom_.chance(0.7)) {
       weight_ = randomTensor(random_, dtype_, {n_}, 0.3, 1);
       bias_ = randomTensor(random_, dtype_, {n_});
     }
@@ -132,7 +132,7 @@ class ActivationCheck final : public RowCheck {
  public:
   ActivationCheck(std::uint64_t seed, std::uint64_t index)
       : RowCheck("activation", seed, index, SACCADE_OPERATOR_ACTIVATION, 4, 0) {
-    isTanh_ = random_.chance(0.5);
+    isTanh_ = pipelineRandom_.chance(0.5);
     describe(isTanh_ ? "gelu tanh" : "gelu");
   }
 

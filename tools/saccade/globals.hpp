@@ -4,8 +4,11 @@
 #include <functional>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <saccade/runtime.hpp>
+
+namespace CLI {
+class App;
+}
 
 namespace saccade::tool {
 

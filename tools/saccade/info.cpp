@@ -87,6 +87,7 @@ json kernelsJson(const Device& device) {
     kernels.push_back({{"operator", check::operatorName(kernel.op)},
                        {"name", kernel.name},
                        {"idea", kernel.idea},
+                       {"selectable", kernel.selectable == VK_TRUE},
                        {"supported", kernel.supported == VK_TRUE},
                        {"reason", kernel.reason},
                        {"left_out", kernel.leftOut}});

@@ -26,6 +26,9 @@ void requireKernel(const Device& device, const std::string& kernel) {
   }
   std::set<std::string> supported;
   for (const KernelInfo& info : device.kernels()) {
+    if (info.selectable == VK_FALSE) {
+      continue;
+    }
     if (info.supported == VK_TRUE) {
       supported.insert(info.name);
     } else if (info.name == kernel) {

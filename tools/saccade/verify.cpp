@@ -24,7 +24,7 @@ namespace {
 using nlohmann::json;
 
 // Chosen so that a CPU device with two cores is through in well under a minute.
-constexpr std::uint32_t kDefaultSweep = 150;
+constexpr std::uint32_t kDefaultSweep = 96;
 
 constexpr const char* kExamples =
     "  saccade verify                              random problems on the best device, every kernel\n"
