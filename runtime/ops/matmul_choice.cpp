@@ -25,10 +25,20 @@ const Variant<MatmulProblem> kVariants[] = {
 
 uint64_t roundUp(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
 
-// Which operand gives the invocations their rows, and how many columns each computes: the cheapest in work per useful
-// element, where loading a row's elements costs as much as kGather products and is shared by the columns.
+// Rows and columns of an invocation. The sums of the largest do not fit the registers of a CPU, but stay in its cache; more
+// columns cost the driver's compile time and gain nothing. Where each element of b has to be converted first, two rows
+// share the conversion.
+struct Blocking {
+  uint32_t rows, columns;
+};
+constexpr Blocking kBlockings32[] = {{1, 64}, {1, 16}, {1, 4}, {1, 1}};
+constexpr Blocking kBlockings16[] = {{2, 32}, {1, 16}, {1, 4}, {1, 1}};
+
+// Which operand gives the invocations their rows, and how many each computes: the cheapest in work per useful element,
+// where reading an element of a row costs as much as kRead products and is shared by the columns.
 MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
-  constexpr double kGather = 3;
+  constexpr double kRead = 3;
+  constexpr uint32_t kChunk = 8;
   const uint32_t lanes = std::clamp(facts.subgroupSize, 1u, std::min(facts.maxComputeWorkGroupInvocations,
                                                                      facts.maxComputeWorkGroupSize[0]));
   MatmulTile best{};
@@ -36,12 +46,12 @@ MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
   for (const bool exchanged : {false, true}) {
     const uint32_t rows = exchanged ? problem.columns : problem.rows;
     const uint32_t columns = exchanged ? problem.rows : problem.columns;
-    for (const uint32_t each : {64u, 16u, 4u, 1u}) {
-      const double cost = static_cast<double>(roundUp(rows, lanes)) *
-                          (static_cast<double>(roundUp(columns, each)) * (1 + kGather / each));
+    for (const Blocking each : dtypeBytes(problem.a.dtype) == 4 ? kBlockings32 : kBlockings16) {
+      const double cost = static_cast<double>(roundUp(rows, uint64_t{lanes} * each.rows)) *
+                          static_cast<double>(roundUp(columns, each.columns)) * (1 + kRead / each.columns);
       if (best.localSize != 0 && cost >= bestCost) continue;
       bestCost = cost;
-      best = {lanes, lanes, each, 1, each, 8, exchanged};
+      best = {lanes, lanes * each.rows, each.columns, each.rows, each.columns, kChunk, exchanged};
     }
   }
   return best;

@@ -15,7 +15,7 @@
 #define MATMUL_SPEC_BIAS 4        // 1: there is one
 #define MATMUL_SPEC_RESIDUAL 5    // 1: there is one
 #define MATMUL_SPEC_ACTIVATION 6  // SaccadeActivation
-#define MATMUL_SPEC_ROWS 7        // matmul_tiled: rows of an invocation
+#define MATMUL_SPEC_ROWS 7        // rows of an invocation
 #define MATMUL_SPEC_COLUMNS 8     // columns of an invocation
 #define MATMUL_SPEC_CHUNK 9       // depth per step
 #define MATMUL_SPEC_COUNT 10

@@ -1,6 +1,6 @@
 #version 460
 // SPDX-License-Identifier: Apache-2.0
-// Matrix product, one row of a per invocation. Elements of b have one address for the whole subgroup, so that a CPU device
+// Matrix product, ROWS rows of a per invocation. Elements of b have one address for the whole subgroup, so that a CPU device
 // reads each once and broadcasts it into the multiplication. Elements of a are read CHUNK at a time and serve COLUMNS
 // products each; on narrow subgroups they too are read with uniform addresses, lane by lane, and merged, which costs a
 // third of a gather.
@@ -11,39 +11,56 @@
 const bool MERGE = LOCAL_SIZE <= 16;
 const uint LANES = MERGE ? LOCAL_SIZE : 1;
 
-Address aRow[LANES];  // rows of all lanes if MERGE, else this invocation's own
-float x[CHUNK];       // of this invocation's row
+// Elements before their conversion to fp32, which is done after merging.
+#if DTYPE == DTYPE_F32
+#define Raw float
+Raw loadRaw(Address base, uint i) { return loadF32(base, i); }
+float convert(Raw x) { return x; }
+#else
+#define Raw uint
+Raw loadRaw(Address base, uint i) { return load16(base, i); }
+float convert(Raw x) { return DTYPE == DTYPE_F16 ? halfToFloat(x) : bfloatToFloat(x); }
+#endif
 
-void loadRow(uint k, uint strideDepth) {
-  [[unroll]] for (uint lane = 0; lane < LANES; lane++) {
-    Address aStep = tensorAddress(aRow[lane], k * strideDepth);
-    bool mine = lane == 0u || lane == gl_LocalInvocationID.x;
-    [[unroll]] for (uint i = 0; i < CHUNK; i++) {
-      float element = A_LAYOUT == MATMUL_LAYOUT_DEPTH ? loadElement(aStep, i)
-                                                      : loadElement(tensorAddress(aStep, i * strideDepth), 0u);
-      x[i] = mix(x[i], element, mine);
+Address aRow[ROWS * LANES];  // row r of every lane if MERGE, else of this invocation alone
+float x[ROWS * CHUNK];       // of this invocation's rows
+
+void loadRows(uint k, uint strideDepth) {
+  [[unroll]] for (uint r = 0; r < ROWS; r++) {
+    Raw raw[CHUNK];
+    [[unroll]] for (uint lane = 0; lane < LANES; lane++) {
+      Address aStep = tensorAddress(aRow[r * LANES + lane], k * strideDepth);
+      bool mine = lane == 0u || lane == gl_LocalInvocationID.x;
+      [[unroll]] for (uint i = 0; i < CHUNK; i++) {
+        Raw element = A_LAYOUT == MATMUL_LAYOUT_DEPTH ? loadRaw(aStep, i)
+                                                      : loadRaw(tensorAddress(aStep, i * strideDepth), 0u);
+        raw[i] = mix(raw[i], element, mine);
+      }
     }
+    [[unroll]] for (uint i = 0; i < CHUNK; i++) x[r * CHUNK + i] = convert(raw[i]);
   }
 }
 
 void main() {
   MatmulParams p = ParamsIn(push.params).value;
-  Block b = blockOf(p, groupIndex(), LOCAL_SIZE, COLUMNS);
+  Block b = blockOf(p, groupIndex(), ROWS * LOCAL_SIZE, COLUMNS);
+  // Row r of the invocation is firstRow + r * LOCAL_SIZE + lane.
   uint row = b.firstRow + gl_LocalInvocationID.x;
-  uint safeRow = min(row, p.rows - 1u);
   // Where columns are contiguous they share one address: the last block moves back so that it ends at the last column,
   // and computes some columns for a second time.
   uint firstColumn = B_LAYOUT == MATMUL_LAYOUT_ACROSS ? min(b.firstColumn, p.columns - COLUMNS) : b.firstColumn;
 
-  float sums[COLUMNS];
-  [[unroll]] for (uint c = 0; c < COLUMNS; c++) sums[c] = 0.0;
+  float sums[ROWS * COLUMNS];
+  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) sums[i] = 0.0;
 
   if (DEPTH != MATMUL_DEPTH_NONE) {
     // Devices may execute a load with a uniform address although every invocation is switched off, so addresses
     // stay inside the tensor even past the last row, the last column and the last step.
-    [[unroll]] for (uint lane = 0; lane < LANES; lane++) {
-      uint laneRow = MERGE ? min(b.firstRow + lane, p.rows - 1u) : safeRow;
-      aRow[lane] = tensorAddress(aBase(p, b), laneRow * p.aStrideRow);
+    [[unroll]] for (uint r = 0; r < ROWS; r++) {
+      [[unroll]] for (uint lane = 0; lane < LANES; lane++) {
+        uint laneRow = r * LOCAL_SIZE + (MERGE ? b.firstRow + lane : row);
+        aRow[r * LANES + lane] = tensorAddress(aBase(p, b), min(laneRow, p.rows - 1u) * p.aStrideRow);
+      }
     }
     Address bColumn[COLUMNS];
     [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
@@ -52,52 +69,57 @@ void main() {
 
     uint k = 0;
     if (DEPTH == MATMUL_DEPTH_FULL) {
-      // The row is read one step ahead. That order matters to compilers: a step whose row is not defined in it is left as it
+      // Rows are read one step ahead. That order matters to compilers: a step whose rows are not defined in it is left as it
       // is written, a column at a time; otherwise all products are formed first, and spilled.
-      loadRow(0u, p.aStrideDepth);
+      loadRows(0u, p.aStrideDepth);
       do {
-        if (B_LAYOUT == MATMUL_LAYOUT_DEPTH) {
-          [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
-            Address bStep = tensorAddress(bColumn[c], k);
-            [[unroll]] for (uint i = 0; i < CHUNK; i++) sums[c] = fma(x[i], loadElement(bStep, i), sums[c]);
-          }
-        } else {
-          Address bStep[CHUNK];
+        Address bStep[CHUNK];
+        if (B_LAYOUT != MATMUL_LAYOUT_DEPTH) {
           [[unroll]] for (uint i = 0; i < CHUNK; i++) bStep[i] = tensorAddress(bColumn[0], (k + i) * p.bStrideDepth);
-          [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
-            [[unroll]] for (uint i = 0; i < CHUNK; i++) {
-              float element = B_LAYOUT == MATMUL_LAYOUT_ACROSS
-                                  ? loadElement(bStep[i], c)
-                                  : loadElement(tensorAddress(bColumn[c], (k + i) * p.bStrideDepth), 0u);
-              sums[c] = fma(x[i], element, sums[c]);
+        }
+        [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
+          Address bStepColumn = tensorAddress(bColumn[c], k);
+          [[unroll]] for (uint i = 0; i < CHUNK; i++) {
+            float element;
+            if (B_LAYOUT == MATMUL_LAYOUT_DEPTH) element = loadElement(bStepColumn, i);
+            else if (B_LAYOUT == MATMUL_LAYOUT_ACROSS) element = loadElement(bStep[i], c);
+            else element = loadElement(tensorAddress(bColumn[c], (k + i) * p.bStrideDepth), 0u);
+            [[unroll]] for (uint r = 0; r < ROWS; r++) {
+              sums[r * COLUMNS + c] = fma(x[r * CHUNK + i], element, sums[r * COLUMNS + c]);
             }
           }
         }
         k += CHUNK;
-        loadRow(min(k, p.depth - CHUNK), p.aStrideDepth);
+        loadRows(min(k, p.depth - CHUNK), p.aStrideDepth);
       } while (p.depth - k >= CHUNK);
     }
     for (; k < p.depth; k++) {
       uint safeK = min(k, p.depth - 1u);
-      float element = 0.0;
-      [[unroll]] for (uint lane = 0; lane < LANES; lane++) {
-        float other = loadElement(tensorAddress(aRow[lane], safeK * p.aStrideDepth), 0u);
-        element = mix(element, other, lane == 0u || lane == gl_LocalInvocationID.x);
+      float rest[ROWS];
+      [[unroll]] for (uint r = 0; r < ROWS; r++) {
+        Raw raw;
+        [[unroll]] for (uint lane = 0; lane < LANES; lane++) {
+          Raw element = loadRaw(tensorAddress(aRow[r * LANES + lane], safeK * p.aStrideDepth), 0u);
+          raw = mix(raw, element, lane == 0u || lane == gl_LocalInvocationID.x);
+        }
+        rest[r] = convert(raw);
       }
       [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
-        sums[c] = fma(element, loadElement(tensorAddress(bColumn[c], safeK * p.bStrideDepth), 0u), sums[c]);
+        float element = loadElement(tensorAddress(bColumn[c], safeK * p.bStrideDepth), 0u);
+        [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r * COLUMNS + c] = fma(rest[r], element, sums[r * COLUMNS + c]);
       }
     }
   }
 
-  // A loop that is not unrolled, or the driver compiles the epilogue COLUMNS times. It needs an array that can be indexed, unlike
-  // the registers of the sums.
-  float results[COLUMNS];
-  [[unroll]] for (uint c = 0; c < COLUMNS; c++) results[c] = sums[c];
+  // A loop that is not unrolled, or the driver compiles the epilogue ROWS * COLUMNS times. It needs an array that can be
+  // indexed, unlike the registers of the sums.
+  float results[ROWS * COLUMNS];
+  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) results[i] = sums[i];
   uint skipped = b.firstColumn - firstColumn;
-  [[dont_unroll]] for (uint c = skipped; c < COLUMNS; c++) {
-    uint column = firstColumn + c;
-    float value = epilogue(p, b, safeRow, min(column, p.columns - 1u), results[min(c, COLUMNS - 1u)]);
-    if (row < p.rows && column < p.columns) storeOut(p, b, row, column, value);
+  [[dont_unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) {
+    uint r = i / COLUMNS, c = i % COLUMNS;
+    uint resultRow = row + r * LOCAL_SIZE, column = firstColumn + c;
+    float value = epilogue(p, b, min(resultRow, p.rows - 1u), min(column, p.columns - 1u), results[min(i, ROWS * COLUMNS - 1u)]);
+    if (resultRow < p.rows && c >= skipped && column < p.columns) storeOut(p, b, resultRow, column, value);
   }
 }
