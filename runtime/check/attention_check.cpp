@@ -20,7 +20,8 @@ namespace {
 
 using reference::TensorTolerance;
 
-// Weights are written in the storage type: the tolerance of F32 weights, and one unit in the last place for rounding.
+// Weights are written in the storage type: the tolerance of F32 weights, and one unit in the last place for
+// rounding.
 TensorTolerance probsTolerance(const TensorTolerance& fp32, io::DType storage) {
   if (storage == io::DType::F32) {
     return fp32;
@@ -69,7 +70,8 @@ void placeInputs(const Device& device, const AttentionSample& sample, DeviceCall
   }
   const auto sharedInput = [&](const std::string& name, const io::TensorData& data, Layout layout) {
     const io::Shape one = {1, 1, data.shape()[2], data.shape()[3]};
-    const auto bytes = data.bytes().first(static_cast<std::size_t>(io::elementCount(one)) * io::dtypeSize(data.dtype()));
+    const auto bytes =
+        data.bytes().first(static_cast<std::size_t>(io::elementCount(one)) * io::dtypeSize(data.dtype()));
     const io::TensorData first(data.dtype(), one, std::vector<std::byte>(bytes.begin(), bytes.end()));
     return call.tensors.input(name, first, layout).expand(data.shape());
   };
@@ -90,8 +92,9 @@ DeviceCall place(const Device& device, const AttentionSample& sample, const std:
   if (p.bias) {
     call.options.bias = call.tensors.input("bias", *p.bias, scores);
   }
-  const auto placeLengths = [&](const std::string& name, const std::optional<std::vector<std::int32_t>>& lengths,
-                                Tensor& tensor, std::vector<std::int32_t>& host) {
+  const auto placeLengths = [&](const std::string& name,
+                                const std::optional<std::vector<std::int32_t>>& lengths, Tensor& tensor,
+                                std::vector<std::int32_t>& host) {
     if (lengths) {
       const std::vector<double> values(lengths->begin(), lengths->end());
       tensor = call.tensors.input(name, io::TensorData::fromDoubles(io::DType::I32, {p.batch}, values));
@@ -135,8 +138,10 @@ class AttentionCheck final : public Check {
                          const TensorTolerance& tolerance) {
       const auto zero = wanted.zeros.find(name);
       tensors.push_back(reference::compareTensor(
-          name, download(got, got.shape()), io::TensorData::fromDoubles(io::DType::F64, got.shape(), expected), tolerance,
-          zero == wanted.zeros.end() ? std::span<const std::uint8_t>{} : std::span<const std::uint8_t>(zero->second)));
+          name, download(got, got.shape()),
+          io::TensorData::fromDoubles(io::DType::F64, got.shape(), expected), tolerance,
+          zero == wanted.zeros.end() ? std::span<const std::uint8_t>{}
+                                     : std::span<const std::uint8_t>(zero->second)));
     };
     add("out", call.out, wanted.result.out,
         kPRounding == io::PRounding::Fp32 ? wanted.tolerances.out : wanted.tolerances.outRoundedP);
@@ -153,8 +158,8 @@ class AttentionCheck final : public Check {
     if (!expectation_) {
       const reference::OwnedProblem owned = reference::problemFromCase(sample_.problem);
       Expectation wanted;
-      wanted.result =
-          reference::attention(owned.problem, sample_.probs ? reference::Probs::Store : reference::Probs::Skip);
+      wanted.result = reference::attention(owned.problem,
+                                           sample_.probs ? reference::Probs::Store : reference::Probs::Skip);
       wanted.tolerances =
           reference::attentionTolerances(owned.problem, sample_.problem.q.dtype(), wanted.result);
       wanted.zeros = reference::exactZeros(owned.problem);

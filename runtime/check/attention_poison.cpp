@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLargeBias = -9000;  // the contract's bounds hold for biases smaller in magnitude than about 1e4
+constexpr double kLargeBias =
+    -9000;  // the contract's bounds hold for biases smaller in magnitude than about 1e4
 
 // The problem without the values of q, k and v, which play no part in what is visible.
 reference::OwnedProblem visibilityOf(const io::AttentionCase& problem) {
@@ -54,7 +55,8 @@ void poisonRows(AttentionValues::Source& source, const Seen& seen, Random& rando
 
 void poisonHidden(AttentionValues& values, const io::AttentionCase& problem, Random& random) {
   const reference::OwnedProblem owned = visibilityOf(problem);
-  Seen q(values.q.values.size()), k(values.k.values.size()), v(values.v.values.size()), bias(values.bias.values.size());
+  Seen q(values.q.values.size()), k(values.k.values.size()), v(values.v.values.size()),
+      bias(values.bias.values.size());
   forEachVisiblePair(owned.problem, [&](std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
     const std::int64_t kvHead = owned.problem.kvHead(h);
     q[values.q.index(b, h, i, 0)] = true;

@@ -25,12 +25,13 @@ std::int64_t randomTokens(Random& random) {
   if (random.chance(0.03)) {
     return 0;
   }
-  return random.chance(0.6)
-             ? random.pick<std::int64_t>({1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 256, 257})
-             : 1 + random.below(100);
+  return random.chance(0.6) ? random.pick<std::int64_t>({1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65,
+                                                         127, 128, 129, 256, 257})
+                            : 1 + random.below(100);
 }
 
-// What a driver compiles a pipeline for. Consecutive samples share it, because compiling takes longer than running.
+// What a driver compiles a pipeline for. Consecutive samples share it, because compiling takes longer than
+// running.
 struct Family {
   DType dtype = DType::F32;
   DType biasDtype = DType::F32;
@@ -40,7 +41,8 @@ struct Family {
 };
 
 constexpr std::uint64_t kSamplesPerFamily = 8;
-constexpr std::uint64_t kFamilyStreams = std::uint64_t{1} << 48;  // streams of random numbers that no sample uses
+constexpr std::uint64_t kFamilyStreams = std::uint64_t{1}
+                                         << 48;  // streams of random numbers that no sample uses
 
 std::int64_t randomHeadDim(Random& random) {
   return random.chance(0.7) ? random.pick<std::int64_t>({1, 2, 3, 4, 8, 16, 32, 33, 63, 64, 65, 80, 96})
@@ -48,7 +50,8 @@ std::int64_t randomHeadDim(Random& random) {
 }
 
 Family familyOf(std::uint64_t seed, std::uint64_t index) {
-  // The first families hold what no sweep should lack, however short; the largest head size is also the slowest to compile.
+  // The first families hold what no sweep should lack, however short; the largest head size is also the
+  // slowest to compile.
   static constexpr std::int64_t kFirstHeadDims[] = {64, 8, 33, 3, 128, 16, 1, 40, 65, 32, 256, 20};
   static constexpr DType kDtypes[] = {DType::F32, DType::F16, DType::BF16};
   const std::uint64_t number = index / kSamplesPerFamily;
@@ -58,7 +61,8 @@ Family familyOf(std::uint64_t seed, std::uint64_t index) {
   family.biasDtype = random.pick({DType::F32, DType::F16, DType::BF16});
   family.headDimQk = number < std::size(kFirstHeadDims) ? kFirstHeadDims[number] : randomHeadDim(random);
   family.headDimV = random.chance(0.6) ? family.headDimQk : randomHeadDim(random);
-  family.causal = random.pick({io::Causal::None, io::Causal::None, io::Causal::BottomRight, io::Causal::TopLeft});
+  family.causal =
+      random.pick({io::Causal::None, io::Causal::None, io::Causal::BottomRight, io::Causal::TopLeft});
   family.mask = random.chance(0.35);
   family.bias = random.chance(0.35);
   family.seqlensQ = random.chance(0.3);
@@ -111,7 +115,8 @@ void chooseLayouts(AttentionSample& sample, Random& random) {
 }
 
 // Lengths around the edges; some outside the tensor, which a device clamps.
-std::vector<std::int32_t> randomLengths(std::int64_t batch, std::int64_t tokens, bool mayLeave, Random& random) {
+std::vector<std::int32_t> randomLengths(std::int64_t batch, std::int64_t tokens, bool mayLeave,
+                                        Random& random) {
   std::vector<std::int32_t> lengths;
   for (std::int64_t b = 0; b < batch; ++b) {
     std::int64_t length = random.chance(0.2) ? 0 : random.chance(0.2) ? tokens : random.below(tokens + 1);
@@ -141,14 +146,16 @@ TensorData randomMask(const io::AttentionCase& problem, Random& random) {
   return TensorData(DType::U8, shape, std::move(bytes));
 }
 
-// Small values, some keys hidden by -inf, and in some problems large negative ones, as padding is often expressed.
+// Small values, some keys hidden by -inf, and in some problems large negative ones, as padding is often
+// expressed.
 AttentionValues::Source randomBias(const io::AttentionCase& problem, DType dtype, Random& random) {
   AttentionValues::Source bias{.shape = broadcastShape(problem, random), .values = {}};
   bias.values = random.normals(static_cast<std::size_t>(io::elementCount(bias.shape)), 2);
   const double hidden = random.pick({0.0, 0.1, 0.6});
   const double large = random.pick({0.0, 0.0, 0.2});
   const double lowest = dtype == DType::F16 ? -65504.0 : dtype == DType::BF16 ? -0x1.fep127 : -0x1.fffffep127;
-  const double padding = dtype == DType::F16 ? random.pick({-1e4, lowest}) : random.pick({-1e4, -1e9, lowest});
+  const double padding =
+      dtype == DType::F16 ? random.pick({-1e4, lowest}) : random.pick({-1e4, -1e9, lowest});
   for (double& value : bias.values) {
     value = random.chance(hidden) ? -kInfinity : random.chance(large) ? padding : value;
   }
@@ -214,8 +221,9 @@ TensorData fullSize(const AttentionValues::Source& source, const Shape& shape, D
 
 std::string describe(const AttentionSample& sample) {
   const io::AttentionCase& p = sample.problem;
-  std::string text = fmt::format("{} B{} Hq{} Hkv{} Tq{} Tk{} Dqk{} Dv{}", io::dtypeName(p.q.dtype()), p.batch, p.numHeadsQ,
-                                 p.numHeadsKv, p.seqlenQ, p.seqlenK, p.headDimQk, p.headDimV);
+  std::string text =
+      fmt::format("{} B{} Hq{} Hkv{} Tq{} Tk{} Dqk{} Dv{}", io::dtypeName(p.q.dtype()), p.batch, p.numHeadsQ,
+                  p.numHeadsKv, p.seqlenQ, p.seqlenK, p.headDimQk, p.headDimV);
   const auto add = [&text]<typename... Values>(fmt::format_string<Values...> format, Values&&... values) {
     text += ' ' + fmt::format(format, std::forward<Values>(values)...);
   };
@@ -256,7 +264,8 @@ std::string describe(const AttentionSample& sample) {
 
 }  // namespace
 
-std::size_t AttentionValues::Source::index(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t c) const {
+std::size_t AttentionValues::Source::index(std::int64_t b, std::int64_t h, std::int64_t t,
+                                           std::int64_t c) const {
   std::int64_t flat = shape[0] == 1 ? 0 : b;
   flat = flat * shape[1] + (shape[1] == 1 ? 0 : h);
   flat = flat * shape[2] + (shape[2] == 1 ? 0 : t);

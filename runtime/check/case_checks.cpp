@@ -15,9 +15,13 @@ namespace {
 class CaseCheck final : public Check {
  public:
   CaseCheck(io::CaseFile file, std::filesystem::path weights)
-      : Check(file.name, "case files", caseOperator(file)), file_(std::move(file)), weights_(std::move(weights)) {}
+      : Check(file.name, "case files", caseOperator(file)),
+        file_(std::move(file)),
+        weights_(std::move(weights)) {}
 
-  std::string description() const override { return file_.path.string() + ": " + file_.text("probes", file_.op); }
+  std::string description() const override {
+    return file_.path.string() + ": " + file_.text("probes", file_.op);
+  }
 
  private:
   Outcome compute(const Device& device, const std::string& kernel) override {
@@ -44,7 +48,8 @@ class CaseCheck final : public Check {
 Checks caseChecks(const std::filesystem::path& folder, const std::filesystem::path& weights) {
   std::error_code error;
   std::vector<std::filesystem::path> paths;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
     if (entry->path().extension() == ".safetensors") {
       paths.push_back(entry->path());
     }

@@ -3,8 +3,8 @@
 
 #include "check/device_case.hpp"
 
-// One function per operator that a case file may name. Each may throw Error InvalidArgument or Unsupported for what
-// the core refuses.
+// One function per operator that a case file may name. Each may throw Error InvalidArgument or Unsupported
+// for what the core refuses.
 
 namespace saccade::check {
 

@@ -29,7 +29,8 @@ Outcome Check::run(const Device& device, const std::string& kernel) {
   return outcome;
 }
 
-Outcome judge(const std::vector<reference::TensorComparison>& tensors, const std::vector<std::string>& overwritten) {
+Outcome judge(const std::vector<reference::TensorComparison>& tensors,
+              const std::vector<std::string>& overwritten) {
   Outcome outcome;
   outcome.state = tensors.empty() ? State::Failed : State::Passed;
   outcome.reason = tensors.empty() ? "nothing was compared" : "";

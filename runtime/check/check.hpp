@@ -38,8 +38,8 @@ class Check {
   // What is computed, in one line.
   virtual std::string description() const = 0;
 
-  // Never passes something that was not compared. A device that is lost throws Error DeviceLost; every other failure
-  // of the device is an outcome.
+  // Never passes something that was not compared. A device that is lost throws Error DeviceLost; every other
+  // failure of the device is an outcome.
   Outcome run(const Device& device, const std::string& kernel);
 
  private:
@@ -53,8 +53,10 @@ class Check {
 
 using Checks = std::vector<std::unique_ptr<Check>>;
 
-// The outcome of tensors that were compared: failed if one of them did, or if something was written outside a tensor.
-Outcome judge(const std::vector<reference::TensorComparison>& tensors, const std::vector<std::string>& overwritten);
+// The outcome of tensors that were compared: failed if one of them did, or if something was written outside a
+// tensor.
+Outcome judge(const std::vector<reference::TensorComparison>& tensors,
+              const std::vector<std::string>& overwritten);
 
 // "attention", "matmul", ...
 const char* operatorName(SaccadeOperator op);

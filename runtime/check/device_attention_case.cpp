@@ -6,7 +6,8 @@
 
 namespace saccade::check {
 
-DeviceOutcome runAttentionCase(const Device& device, const io::CaseFile& file, const CaseOptions& caseOptions) {
+DeviceOutcome runAttentionCase(const Device& device, const io::CaseFile& file,
+                               const CaseOptions& caseOptions) {
   const io::AttentionCase given = io::readAttentionCase(file);
   if (given.packed) {
     return NotRun{"packed sequences (cu_seqlens_q, cu_seqlens_k) are not part of this version"};

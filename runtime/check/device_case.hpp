@@ -34,9 +34,10 @@ using DeviceOutcome = std::variant<DeviceResults, NotRun>;
 // The operator of which a case may choose the kernel: attention for `attention`, `mha`, `vit` and `model`.
 SaccadeOperator caseOperator(const io::CaseFile& file);
 
-// Runs a case on a device. All tensors have guard margins, and outputs begin as NaN. NotRun if the case has something
-// that is unknown, or that this version refuses: the reason names it. Throws io::FileError if the file's tensors do not
-// fit each other, Error if the device failed.
-DeviceOutcome runCaseOnDevice(const Device& device, const io::CaseFile& file, const CaseOptions& options = {});
+// Runs a case on a device. All tensors have guard margins, and outputs begin as NaN. NotRun if the case has
+// something that is unknown, or that this version refuses: the reason names it. Throws io::FileError if the
+// file's tensors do not fit each other, Error if the device failed.
+DeviceOutcome runCaseOnDevice(const Device& device, const io::CaseFile& file,
+                              const CaseOptions& options = {});
 
 }  // namespace saccade::check

@@ -25,7 +25,8 @@ void requireRank(const io::CaseFile& file, const std::string& name, std::size_t 
   }
 }
 
-DeviceResults finish(const DeviceTensors& tensors, const PlanPtr& plan, const Tensor& out, const io::Shape& shape) {
+DeviceResults finish(const DeviceTensors& tensors, const PlanPtr& plan, const Tensor& out,
+                     const io::Shape& shape) {
   DeviceResults results;
   results.kernel = plan->info().kernel;
   results.tensors["out"] = download(out, shape);
@@ -35,7 +36,8 @@ DeviceResults finish(const DeviceTensors& tensors, const PlanPtr& plan, const Te
 
 // Operators that work on the last axis alone, or on none, take any rank in a file: leading axes become one.
 Tensor asRows(const Tensor& tensor) {
-  return tensor.rank() > 1 ? tensor.reshape({tensor.elementCount() == 0 ? 0 : -1, tensor.shape().back()}) : tensor;
+  return tensor.rank() > 1 ? tensor.reshape({tensor.elementCount() == 0 ? 0 : -1, tensor.shape().back()})
+                           : tensor;
 }
 
 }  // namespace
@@ -100,7 +102,8 @@ DeviceOutcome runPatchEmbedCase(const Device& device, const io::CaseFile& file, 
     throw io::FileError(file.path, "metadata 'patch_size'", fmt::format("{}", patch),
                         fmt::format("it must be the last size of 'weight', {}", weight.shape()[3]));
   }
-  const Shape shape = {image.shape()[0], (image.shape()[2] / patch) * (image.shape()[3] / patch), weight.shape()[0]};
+  const Shape shape = {image.shape()[0], (image.shape()[2] / patch) * (image.shape()[3] / patch),
+                       weight.shape()[0]};
   const Tensor out = tensors.output("out", image.dtype(), shape);
   Stream stream(device);
   const PlanPtr plan = stream.patchEmbed(image, weight, out, {.bias = bias, .kernel = options.kernel});

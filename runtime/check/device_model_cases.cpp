@@ -19,7 +19,9 @@ namespace {
 constexpr std::int64_t kAny = io::CaseFile::kAnySize;
 
 // A module takes many plans; what a case may choose is the kernel of its attention.
-std::string kernelText(const CaseOptions& options) { return options.kernel.empty() ? "planner's choice" : options.kernel; }
+std::string kernelText(const CaseOptions& options) {
+  return options.kernel.empty() ? "planner's choice" : options.kernel;
+}
 
 nn::MultiheadAttention mhaModule(DeviceTensors& tensors, const io::CaseFile& file) {
   const auto linear = [&](const std::string& name) {
@@ -31,20 +33,23 @@ nn::MultiheadAttention mhaModule(DeviceTensors& tensors, const io::CaseFile& fil
   if (file.input("in_proj_weight") != nullptr) {
     return nn::MultiheadAttention::fused(linear("in_proj"), linear("out_proj"), heads, headsKv);
   }
-  return nn::MultiheadAttention::separate(linear("q_proj"), linear("k_proj"), linear("v_proj"), linear("out_proj"), heads,
-                                          headsKv);
+  return nn::MultiheadAttention::separate(linear("q_proj"), linear("k_proj"), linear("v_proj"),
+                                          linear("out_proj"), heads, headsKv);
 }
 
 Causal causalOf(const io::CaseFile& file) {
   const std::string causal = file.text("causal", "none");
-  return causal == "bottom_right" ? Causal::BottomRight : causal == "top_left" ? Causal::TopLeft : Causal::None;
+  return causal == "bottom_right" ? Causal::BottomRight
+         : causal == "top_left"   ? Causal::TopLeft
+                                  : Causal::None;
 }
 
 io::TensorData doubles(const io::Shape& shape, const std::vector<double>& values) {
   return io::TensorData::fromDoubles(io::DType::F64, shape, values);
 }
 
-// What the case wants to know of the states [depth + 1, 1, T, E]: norms of all of each, and the class token after each block.
+// What the case wants to know of the states [depth + 1, 1, T, E]: norms of all of each, and the class token
+// after each block.
 void addStates(io::TensorMap& results, const Tensor& states) {
   const std::vector<float> values = states.download();
   const auto count = static_cast<std::size_t>(states.shape()[0]);
@@ -112,13 +117,12 @@ DeviceOutcome runVitCase(const Device& device, const io::CaseFile& file, const C
   io::TensorMap weights = file.inputs;
   weights.erase("images");
   const io::TensorData& images = file.requireInput("images", {kAny, kAny, kAny, kAny});
-  const nn::Vit vit =
-      nn::uploadVit(device, io::vitWeightsFrom(file.path, weights, file.metadata), deviceDtype(images.dtype()));
+  const nn::Vit vit = nn::uploadVit(device, io::vitWeightsFrom(file.path, weights, file.metadata),
+                                    deviceDtype(images.dtype()));
   DeviceTensors tensors(device);
   const nn::VitConfig& config = vit.config();
   const std::int64_t batch = images.shape()[0];
-  const std::int64_t patches =
-      images.shape()[2] / config.patchSize * (images.shape()[3] / config.patchSize);
+  const std::int64_t patches = images.shape()[2] / config.patchSize * (images.shape()[3] / config.patchSize);
   nn::VitOutputs outputs;
   if (config.numClasses > 0) {
     outputs.logits = tensors.output("logits", vit.dtype(), {batch, config.numClasses});
@@ -148,8 +152,7 @@ DeviceOutcome runModelCase(const Device& device, const io::CaseFile& file, const
     return NotRun{"its weights are in another file: give it with --weights"};
   }
   const io::TensorData& pixels = file.requireInput("pixel_values", {1, kAny, kAny, kAny});
-  const nn::Vit vit =
-      nn::uploadVit(device, io::readVitWeights(options.weights), deviceDtype(pixels.dtype()));
+  const nn::Vit vit = nn::uploadVit(device, io::readVitWeights(options.weights), deviceDtype(pixels.dtype()));
   const nn::VitConfig& config = vit.config();
   const std::int64_t seqlen =
       1 + pixels.shape()[2] / config.patchSize * (pixels.shape()[3] / config.patchSize);
@@ -165,7 +168,8 @@ DeviceOutcome runModelCase(const Device& device, const io::CaseFile& file, const
   DeviceResults results;
   results.kernel = kernelText(options);
   results.tensors["class_token"] = download(outputs.tokens.slice(1, 0, 1), {config.embedDim});
-  results.tensors["patch_tokens"] = download(outputs.tokens.slice(1, 1, seqlen), {seqlen - 1, config.embedDim});
+  results.tensors["patch_tokens"] =
+      download(outputs.tokens.slice(1, 1, seqlen), {seqlen - 1, config.embedDim});
   results.tensors["class_attention"] = download(outputs.classAttention, {config.numHeads, seqlen});
   addStates(results.tensors, outputs.states);
   results.overwritten = tensors.overwritten();

@@ -12,7 +12,8 @@ namespace saccade::check {
 namespace {
 
 constexpr TensorOptions kGuarded{.guard = true};
-constexpr std::int64_t kRowPadding = 3;    // elements; odd, so that rows of 16-bit types are not aligned to words
+constexpr std::int64_t kRowPadding =
+    3;  // elements; odd, so that rows of 16-bit types are not aligned to words
 constexpr std::int64_t kTokensBefore = 2;  // of a cache slice
 constexpr std::int64_t kTokensAfter = 5;
 
@@ -69,7 +70,8 @@ const char* layoutName(Layout layout) {
 }
 
 Tensor DeviceTensors::input(const std::string& name, const io::TensorData& data) {
-  const Tensor tensor = Tensor::fromBytes(device_, deviceDtype(data.dtype()), data.shape(), data.bytes(), kGuarded);
+  const Tensor tensor =
+      Tensor::fromBytes(device_, deviceDtype(data.dtype()), data.shape(), data.bytes(), kGuarded);
   entries_.push_back({name, tensor, {}});
   return tensor;
 }

@@ -21,8 +21,8 @@ enum class Layout {
 
 const char* layoutName(Layout layout);
 
-// The tensors of one call, each with margins. Where a layout leaves gaps between the elements, those hold the same
-// bytes as the margins: 0xff, NaN in every floating-point format. Outputs begin as NaN throughout.
+// The tensors of one call, each with margins. Where a layout leaves gaps between the elements, those hold the
+// same bytes as the margins: 0xff, NaN in every floating-point format. Outputs begin as NaN throughout.
 class DeviceTensors {
  public:
   explicit DeviceTensors(const Device& device) : device_(device) {}
@@ -36,7 +36,8 @@ class DeviceTensors {
   // Watches memory that the caller allocated with a guard and filled itself.
   void watch(const std::string& name, const Tensor& memory, const std::vector<Tensor>& views);
 
-  // Names of the tensors whose margins or gaps no longer hold what they held: somebody wrote outside a tensor.
+  // Names of the tensors whose margins or gaps no longer hold what they held: somebody wrote outside a
+  // tensor.
   std::vector<std::string> overwritten() const;
 
  private:

@@ -15,8 +15,9 @@ Dtype deviceDtype(io::DType dtype) {
     case io::DType::F64:
     case io::DType::I64: break;
   }
-  throw Error(Status::InvalidArgument, "dtype",
-              fmt::format("{} cannot be stored on a device; allowed: F32, F16, BF16, U8, I32", io::dtypeName(dtype)));
+  throw Error(
+      Status::InvalidArgument, "dtype",
+      fmt::format("{} cannot be stored on a device; allowed: F32, F16, BF16, U8, I32", io::dtypeName(dtype)));
 }
 
 io::DType hostDtype(Dtype dtype) {

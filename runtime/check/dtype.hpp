@@ -7,7 +7,8 @@
 
 namespace saccade::check {
 
-// The device's dtype for a file's, and back. Throw Error InvalidArgument: the device has no such dtype (F64, I64), or None.
+// The device's dtype for a file's, and back. Throw Error InvalidArgument: the device has no such dtype (F64,
+// I64), or None.
 Dtype deviceDtype(io::DType dtype);
 io::DType hostDtype(Dtype dtype);
 

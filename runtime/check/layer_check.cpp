@@ -14,7 +14,9 @@ constexpr std::uint64_t kProblemsPerPipeline = 5;
 constexpr std::uint64_t kPipelineStreams = std::uint64_t{1} << 48;
 
 // Attention takes the first streams of random numbers; each other operator begins at a far one of its own.
-std::uint64_t streamOf(SaccadeOperator op, std::uint64_t index) { return (static_cast<std::uint64_t>(op) << 56) + index; }
+std::uint64_t streamOf(SaccadeOperator op, std::uint64_t index) {
+  return (static_cast<std::uint64_t>(op) << 56) + index;
+}
 
 }  // namespace
 
@@ -33,10 +35,11 @@ Outcome LayerCheck::compute(const Device& device, const std::string& kernel) {
   stream.wait();
   const Expectation& wanted = expectation();
   const std::vector<std::uint8_t> zeros = mustBeZero();
-  return judge({reference::compareTensor("out", download(out, out.shape()),
-                                         io::TensorData::fromDoubles(io::DType::F64, out.shape(), wanted.values),
-                                         wanted.tolerance, zeros)},
-               tensors.overwritten());
+  return judge(
+      {reference::compareTensor("out", download(out, out.shape()),
+                                io::TensorData::fromDoubles(io::DType::F64, out.shape(), wanted.values),
+                                wanted.tolerance, zeros)},
+      tensors.overwritten());
 }
 
 const LayerCheck::Expectation& LayerCheck::expectation() {
@@ -52,15 +55,17 @@ const LayerCheck::Expectation& LayerCheck::expectation() {
 }
 
 std::int64_t randomSize(Random& random) {
-  return random.chance(0.6) ? random.pick<std::int64_t>({1, 2, 3, 4, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129})
-                            : 1 + random.below(150);
+  return random.chance(0.6)
+             ? random.pick<std::int64_t>({1, 2, 3, 4, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129})
+             : 1 + random.below(150);
 }
 
 Layout randomLayout(Random& random) {
   return random.pick({Layout::Contiguous, Layout::TokensFirst, Layout::PaddedRows, Layout::CacheSlice});
 }
 
-io::TensorData randomTensor(Random& random, io::DType dtype, const io::Shape& shape, double deviation, double mean) {
+io::TensorData randomTensor(Random& random, io::DType dtype, const io::Shape& shape, double deviation,
+                            double mean) {
   std::vector<double> numbers = random.normals(static_cast<std::size_t>(io::elementCount(shape)), deviation);
   for (double& number : numbers) {
     number += mean;

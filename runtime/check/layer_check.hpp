@@ -11,8 +11,8 @@
 
 namespace saccade::check {
 
-// A random problem of one of the layers around attention: one output `out`, compared with the scalar path in double
-// precision. The tolerance follows from what the scalar path gives in plain fp32.
+// A random problem of one of the layers around attention: one output `out`, compared with the scalar path in
+// double precision. The tolerance follows from what the scalar path gives in plain fp32.
 class LayerCheck : public Check {
  public:
   LayerCheck(const std::string& prefix, std::uint64_t seed, std::uint64_t index, SaccadeOperator op);
@@ -24,16 +24,16 @@ class LayerCheck : public Check {
   virtual Tensor record(Stream& stream, DeviceTensors& tensors, const std::string& kernel) const = 0;
   virtual std::vector<double> exactResult() const = 0;
   virtual std::vector<float> plainResult() const = 0;
-  // The size of the values that are added up, of which fp32 sums lose a part in about 10^7. F32 only: a 16-bit result is
-  // dominated by its rounding.
+  // The size of the values that are added up, of which fp32 sums lose a part in about 10^7. F32 only: a
+  // 16-bit result is dominated by its rounding.
   virtual double magnitude() const = 0;
   // One entry per element of out: not 0 where only zero passes; empty: nowhere.
   virtual std::vector<std::uint8_t> mustBeZero() const { return {}; }
 
   void describe(const std::string& text) { description_ += (description_.empty() ? "" : " ") + text; }
 
-  // For the constructors of derived classes. What a driver compiles a pipeline for comes from the first: consecutive
-  // problems share it, because compiling takes longer than running.
+  // For the constructors of derived classes. What a driver compiles a pipeline for comes from the first:
+  // consecutive problems share it, because compiling takes longer than running.
   Random pipelineRandom_;
   Random random_;
   io::DType dtype_;  // of all tensors

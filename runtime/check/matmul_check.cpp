@@ -27,7 +27,8 @@ std::vector<Real> activate(std::vector<Real> x, Activation activation) {
 
 class MatmulCheck final : public LayerCheck {
  public:
-  MatmulCheck(std::uint64_t seed, std::uint64_t index) : LayerCheck("matmul", seed, index, SACCADE_OPERATOR_MATMUL) {
+  MatmulCheck(std::uint64_t seed, std::uint64_t index)
+      : LayerCheck("matmul", seed, index, SACCADE_OPERATOR_MATMUL) {
     batch_ = {1 + random_.below(2), 1 + random_.below(3)};
     m_ = randomSize(random_);
     n_ = randomSize(random_);
@@ -39,20 +40,24 @@ class MatmulCheck final : public LayerCheck {
     const io::Shape weightBatch = sharedWeight ? io::Shape{1, 1} : batch_;
     isKn_ = pipelineRandom_.chance(0.4);
     a_ = randomTensor(random_, dtype_, {batch_[0], batch_[1], m_, k_});
-    b_ = randomTensor(random_, dtype_, {weightBatch[0], weightBatch[1], n_, k_}, 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(k_, 1))));
+    b_ = randomTensor(random_, dtype_, {weightBatch[0], weightBatch[1], n_, k_},
+                      1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(k_, 1))));
     if (pipelineRandom_.chance(0.5)) {
       bias_ = randomTensor(random_, dtype_, {n_});
     }
     if (pipelineRandom_.chance(0.4)) {
       const bool perRow = random_.chance(0.5);
-      residual_ = randomTensor(random_, dtype_, {batch_[0], random_.chance(0.5) ? 1 : batch_[1], perRow ? m_ : 1, n_});
+      residual_ = randomTensor(random_, dtype_,
+                               {batch_[0], random_.chance(0.5) ? 1 : batch_[1], perRow ? m_ : 1, n_});
     }
-    activation_ = pipelineRandom_.pick({Activation::None, Activation::None, Activation::Gelu, Activation::GeluTanh});
+    activation_ =
+        pipelineRandom_.pick({Activation::None, Activation::None, Activation::Gelu, Activation::GeluTanh});
     aLayout_ = pipelineRandom_.chance(0.2) ? Layout::KeysFirst : randomLayout(random_);
     outLayout_ = randomLayout(random_);
     describe(fmt::format("{}x{} [{},{}] a {}, weight {} {}, out {}{}{}{}", batch_[0], batch_[1], m_, k_,
-                         layoutName(aLayout_), isKn_ ? "kn" : "nk", io::shapeText(b_.shape()), layoutName(outLayout_),
-                         bias_ ? ", bias" : "", residual_ ? ", residual " + io::shapeText(residual_->shape()) : "",
+                         layoutName(aLayout_), isKn_ ? "kn" : "nk", io::shapeText(b_.shape()),
+                         layoutName(outLayout_), bias_ ? ", bias" : "",
+                         residual_ ? ", residual " + io::shapeText(residual_->shape()) : "",
                          activation_ == Activation::None   ? ""
                          : activation_ == Activation::Gelu ? ", gelu"
                                                            : ", gelu tanh"));
@@ -79,9 +84,11 @@ class MatmulCheck final : public LayerCheck {
 
   // The largest sum of magnitudes.
   double magnitude() const override {
-    std::vector<double> a = a_.toDoubles(), b = b_.toDoubles(), bias = bias_ ? bias_->toDoubles() : std::vector<double>{};
+    std::vector<double> a = a_.toDoubles(), b = b_.toDoubles(),
+                        bias = bias_ ? bias_->toDoubles() : std::vector<double>{};
     for (std::vector<double>* numbers : {&a, &b, &bias}) {
-      std::transform(numbers->begin(), numbers->end(), numbers->begin(), [](double x) { return std::abs(x); });
+      std::transform(numbers->begin(), numbers->end(), numbers->begin(),
+                     [](double x) { return std::abs(x); });
     }
     double largest = 0;
     for (const double sum : product<double>(a, b, bias)) {
@@ -91,14 +98,15 @@ class MatmulCheck final : public LayerCheck {
   }
 
   template <typename Real>
-  std::vector<Real> product(const std::vector<Real>& a, const std::vector<Real>& b, const std::vector<Real>& bias) const {
+  std::vector<Real> product(const std::vector<Real>& a, const std::vector<Real>& b,
+                            const std::vector<Real>& bias) const {
     std::vector<Real> result;
     const auto aSize = static_cast<std::size_t>(m_ * k_), bSize = static_cast<std::size_t>(n_ * k_);
     for (std::size_t matrix = 0; matrix < static_cast<std::size_t>(batch_[0] * batch_[1]); ++matrix) {
       const std::size_t bMatrix = b_.shape()[0] * b_.shape()[1] == 1 ? 0 : matrix;
-      const std::vector<Real> one = reference::matmul<Real>(
-          std::span(a).subspan(matrix * aSize, aSize), std::span(b).subspan(bMatrix * bSize, bSize),
-          reference::WeightLayout::Nk, bias, m_, n_, k_);
+      const std::vector<Real> one = reference::matmul<Real>(std::span(a).subspan(matrix * aSize, aSize),
+                                                            std::span(b).subspan(bMatrix * bSize, bSize),
+                                                            reference::WeightLayout::Nk, bias, m_, n_, k_);
       result.insert(result.end(), one.begin(), one.end());
     }
     return result;
@@ -107,7 +115,8 @@ class MatmulCheck final : public LayerCheck {
   template <typename Real>
   std::vector<Real> evaluate() const {
     std::vector<Real> result = activate(
-        product<Real>(values<Real>(a_), values<Real>(b_), bias_ ? values<Real>(*bias_) : std::vector<Real>{}), activation_);
+        product<Real>(values<Real>(a_), values<Real>(b_), bias_ ? values<Real>(*bias_) : std::vector<Real>{}),
+        activation_);
     if (!residual_) {
       return result;
     }

@@ -36,8 +36,9 @@ class PatchEmbedCheck final : public LayerCheck {
     imageLayout_ = random_.pick({Layout::Contiguous, Layout::PaddedRows, Layout::CacheSlice});
     // The room before the patches is what a class token needs.
     outLayout_ = random_.pick({Layout::Contiguous, Layout::CacheSlice});
-    describe(fmt::format("image {} {}, patch {}, E {}, out {}{}{}", io::shapeText(image_.shape()), layoutName(imageLayout_),
-                         patch_, embedDim_, layoutName(outLayout_), bias_ ? ", bias" : "", positions_ ? ", residual" : ""));
+    describe(fmt::format("image {} {}, patch {}, E {}, out {}{}{}", io::shapeText(image_.shape()),
+                         layoutName(imageLayout_), patch_, embedDim_, layoutName(outLayout_),
+                         bias_ ? ", bias" : "", positions_ ? ", residual" : ""));
   }
 
  private:
@@ -66,7 +67,8 @@ class PatchEmbedCheck final : public LayerCheck {
   double magnitude() const override {
     std::vector<double> image = image_.toDoubles(), weight = weight_.toDoubles();
     for (std::vector<double>* numbers : {&image, &weight}) {
-      std::transform(numbers->begin(), numbers->end(), numbers->begin(), [](double x) { return std::abs(x); });
+      std::transform(numbers->begin(), numbers->end(), numbers->begin(),
+                     [](double x) { return std::abs(x); });
     }
     double largest = 0;
     for (const double sum : evaluate<double>(image, weight)) {

@@ -9,15 +9,17 @@
 
 namespace saccade::check {
 
-// Random numbers that depend on nothing but a seed, a stream and how many were drawn: a counter put through the
-// finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+// Random numbers that depend on nothing but a seed, a stream and how many were drawn: a counter put through
+// the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t stream) : key_(mix(mix(seed) + stream)) {}
 
   std::uint64_t bits() { return mix(key_ + kGolden * ++drawn_); }
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }  // [0, 1)
-  std::int64_t below(std::int64_t limit) { return static_cast<std::int64_t>(uniform() * static_cast<double>(limit)); }
+  std::int64_t below(std::int64_t limit) {
+    return static_cast<std::int64_t>(uniform() * static_cast<double>(limit));
+  }
   bool chance(double probability) { return uniform() < probability; }
   double normal() {  // Box and Muller 1958
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));

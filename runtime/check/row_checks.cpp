@@ -19,15 +19,18 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class RowCheck : public LayerCheck {
  protected:
-  RowCheck(const std::string& prefix, std::uint64_t seed, std::uint64_t index, SaccadeOperator op, double deviation,
-           double mean)
+  RowCheck(const std::string& prefix, std::uint64_t seed, std::uint64_t index, SaccadeOperator op,
+           double deviation, double mean)
       : LayerCheck(prefix, seed, index, op) {
-    n_ = random_.chance(0.3) ? random_.pick<std::int64_t>({255, 256, 257, 384, 768, 1023, 1025}) : randomSize(random_);
-    x_ = randomTensor(random_, dtype_, {1 + random_.below(2), 1 + random_.below(3), 1 + random_.below(20), n_}, deviation,
-                      mean);
+    n_ = random_.chance(0.3) ? random_.pick<std::int64_t>({255, 256, 257, 384, 768, 1023, 1025})
+                             : randomSize(random_);
+    x_ =
+        randomTensor(random_, dtype_, {1 + random_.below(2), 1 + random_.below(3), 1 + random_.below(20), n_},
+                     deviation, mean);
     layout_ = randomLayout(random_);
     outLayout_ = randomLayout(random_);
-    describe(fmt::format("{} {}, out {}", io::shapeText(x_.shape()), layoutName(layout_), layoutName(outLayout_)));
+    describe(
+        fmt::format("{} {}, out {}", io::shapeText(x_.shape()), layoutName(layout_), layoutName(outLayout_)));
   }
 
   Tensor placeInput(DeviceTensors& tensors) const { return tensors.input("x", x_, layout_); }
@@ -75,7 +78,8 @@ class LayerNormCheck final : public RowCheck {
   std::vector<Real> evaluate() const {
     const std::vector<Real> weight = weight_ ? values<Real>(*weight_) : std::vector<Real>{};
     const std::vector<Real> bias = bias_ ? values<Real>(*bias_) : std::vector<Real>{};
-    return reference::layerNorm<Real>(values<Real>(x_), weight, bias, rows(), n_, static_cast<double>(epsilon_));
+    return reference::layerNorm<Real>(values<Real>(x_), weight, bias, rows(), n_,
+                                      static_cast<double>(epsilon_));
   }
 
   float epsilon_ = 0;
@@ -115,8 +119,12 @@ class SoftmaxCheck final : public RowCheck {
     stream.softmax(placeInput(tensors), out, {.kernel = kernel});
     return out;
   }
-  std::vector<double> exactResult() const override { return reference::softmax<double>(x_.toDoubles(), rows(), n_); }
-  std::vector<float> plainResult() const override { return reference::softmax<float>(x_.toFloats(), rows(), n_); }
+  std::vector<double> exactResult() const override {
+    return reference::softmax<double>(x_.toDoubles(), rows(), n_);
+  }
+  std::vector<float> plainResult() const override {
+    return reference::softmax<float>(x_.toFloats(), rows(), n_);
+  }
   double magnitude() const override { return 1; }
   std::vector<std::uint8_t> mustBeZero() const override {
     std::vector<std::uint8_t> zeros;

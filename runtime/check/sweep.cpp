@@ -20,12 +20,9 @@ struct Sweep {
 
 const std::vector<Sweep>& sweeps() {
   static const std::vector<Sweep> all = {
-      {"attention/", attentionSweepCheck, 1},
-      {"matmul/", matmulSweepCheck, 3},
-      {"layer_norm/", layerNormSweepCheck, 10},
-      {"softmax/", softmaxSweepCheck, 10},
-      {"activation/", activationSweepCheck, 10},
-      {"patch_embed/", patchEmbedSweepCheck, 10},
+      {"attention/", attentionSweepCheck, 1},    {"matmul/", matmulSweepCheck, 3},
+      {"layer_norm/", layerNormSweepCheck, 10},  {"softmax/", softmaxSweepCheck, 10},
+      {"activation/", activationSweepCheck, 10}, {"patch_embed/", patchEmbedSweepCheck, 10},
   };
   return all;
 }

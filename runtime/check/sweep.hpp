@@ -8,8 +8,8 @@
 
 #include "check/check.hpp"
 
-// Random problems for every operator, each compared with the scalar path. A problem follows from the seed, the
-// operator and its number alone, so that any of them can be repeated without those before it.
+// Random problems for every operator, each compared with the scalar path. A problem follows from the seed,
+// the operator and its number alone, so that any of them can be repeated without those before it.
 
 namespace saccade::check {
 

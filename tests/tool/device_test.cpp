@@ -38,7 +38,8 @@ TEST(Device, InfoListsFactsAndKernelsOfEveryDevice) {
 TEST(Device, InfoForPeopleHoldsTheSame) {
   const ProgramResult result = saccade({"info", "--device", "0"});
   ASSERT_EQ(result.exitCode, 0) << result.err;
-  for (const char* text : {"device 0: ", "subgroup_size", "timestamp_period", "scalar_rows", "scalar_tiled"}) {
+  for (const char* text :
+       {"device 0: ", "subgroup_size", "timestamp_period", "scalar_rows", "scalar_tiled"}) {
     EXPECT_TRUE(contains(result.out, text));
   }
 }

@@ -11,9 +11,10 @@ namespace {
 using nlohmann::json;
 
 TEST(Plan, SaysWhatWouldRunAndWhyNotTheOthers) {
-  const ProgramResult result = saccade({"plan", "--json", "--batch", "2", "--heads", "12", "--kv-heads", "4", "--seqlen-q",
-                                        "197", "--seqlen-k", "300", "--head-dim", "64", "--head-dim-v", "32", "--causal",
-                                        "bottom_right", "--kernel", "scalar_tiled"});
+  const ProgramResult result = saccade(
+      {"plan",       "--json",       "--batch",    "2",           "--heads",    "12", "--kv-heads",   "4",
+       "--seqlen-q", "197",          "--seqlen-k", "300",         "--head-dim", "64", "--head-dim-v", "32",
+       "--causal",   "bottom_right", "--kernel",   "scalar_tiled"});
   ASSERT_EQ(result.exitCode, 0) << result.err;
   const json plan = json::parse(result.out);
   EXPECT_EQ(plan["operator"], "attention");

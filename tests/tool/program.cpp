@@ -12,7 +12,8 @@
 
 namespace saccade::test {
 
-ProgramResult saccade(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
+ProgramResult saccade(const std::vector<std::string>& arguments,
+                      const std::map<std::string, std::string>& environment) {
   const TemporaryFolder folder;
   const std::string outPath = folder / "out", errPath = folder / "err";
   const pid_t child = fork();

@@ -17,7 +17,8 @@ struct ProgramResult {
 };
 
 // Runs `saccade` with these arguments and changes to the environment.
-ProgramResult saccade(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment = {});
+ProgramResult saccade(const std::vector<std::string>& arguments,
+                      const std::map<std::string, std::string>& environment = {});
 
 // For EXPECT_TRUE: says what the text was if it does not hold the part.
 testing::AssertionResult contains(const std::string& text, const std::string& part);

@@ -13,7 +13,6 @@
 namespace saccade::test {
 namespace {
 
-
 std::string littleEndian(std::uint64_t value) {
   std::string bytes;
   for (int shift = 0; shift < 64; shift += 8) {
@@ -54,8 +53,9 @@ class Run : public testing::Test {
 };
 
 TEST_F(Run, WritesEveryExpectedTensorWithinItsTolerance) {
-  for (const char* name : {"plain_f32", "plain_f16", "plain_bf16", "mask_empty_row", "gelu_tanh", "layer_norm",
-                           "matmul_bias_odd", "patch_embed_3x28x28_p7", "mha_separate_cross", "vit_small"}) {
+  for (const char* name :
+       {"plain_f32", "plain_f16", "plain_bf16", "mask_empty_row", "gelu_tanh", "layer_norm",
+        "matmul_bias_odd", "patch_embed_3x28x28_p7", "mha_separate_cross", "vit_small"}) {
     const ProgramResult result = run(goldenCase(name));
     ASSERT_EQ(result.exitCode, 0) << name << result.err;
     const io::Safetensors file = io::readSafetensors(output);

@@ -8,7 +8,6 @@
 namespace saccade::test {
 namespace {
 
-
 TEST(Usage, VersionIsOneLineOnStandardOutput) {
   const ProgramResult result = saccade({"--version"});
   EXPECT_EQ(result.exitCode, 0);
@@ -18,7 +17,8 @@ TEST(Usage, VersionIsOneLineOnStandardOutput) {
 TEST(Usage, HelpNamesCommandsAndExitCodes) {
   const ProgramResult result = saccade({"--help"});
   EXPECT_EQ(result.exitCode, 0);
-  for (const char* word : {"info", "plan", "run", "verify", "bench", "vit", "3 no suitable device", "SACCADE_DEVICE"}) {
+  for (const char* word :
+       {"info", "plan", "run", "verify", "bench", "vit", "3 no suitable device", "SACCADE_DEVICE"}) {
     EXPECT_TRUE(contains(result.out, word));
   }
 }
@@ -34,9 +34,15 @@ TEST(Usage, HelpOfEveryCommandTeachesByExample) {
 }
 
 TEST(Usage, MistakesOnTheCommandLineGiveExitCodeTwoAndAnError) {
-  const std::vector<std::vector<std::string>> mistakes = {
-      {}, {"dance"}, {"info", "--colour"}, {"plan", "--seqlen-q", "many"}, {"plan", "--dtype", "f8"},
-      {"run"}, {"run", "case.safetensors"}, {"plan", "--causal", "diagonal"}, {"verify", "--sweep", "-1"}};
+  const std::vector<std::vector<std::string>> mistakes = {{},
+                                                          {"dance"},
+                                                          {"info", "--colour"},
+                                                          {"plan", "--seqlen-q", "many"},
+                                                          {"plan", "--dtype", "f8"},
+                                                          {"run"},
+                                                          {"run", "case.safetensors"},
+                                                          {"plan", "--causal", "diagonal"},
+                                                          {"verify", "--sweep", "-1"}};
   for (const auto& arguments : mistakes) {
     const ProgramResult result = saccade(arguments);
     EXPECT_EQ(result.exitCode, 2) << testing::PrintToString(arguments);

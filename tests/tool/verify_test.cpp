@@ -33,7 +33,8 @@ void addFalseCase(const TemporaryFolder& folder) {
 TEST(Verify, RunsCasesAndRandomProblemsOnEveryKernel) {
   const TemporaryFolder folder;
   copyCases(folder, {"plain_f32", "mask_empty_row"});
-  const ProgramResult result = saccade({"verify", "--json", "--sweep", "4", "--cases", folder.path().string()});
+  const ProgramResult result =
+      saccade({"verify", "--json", "--sweep", "4", "--cases", folder.path().string()});
   ASSERT_EQ(result.exitCode, 0) << result.out << result.err;
   const json report = json::parse(result.out);
   EXPECT_TRUE(report["ok"].get<bool>());
@@ -64,7 +65,8 @@ TEST(Verify, ADifferenceIsExitCodeOneAndNamed) {
 TEST(Verify, CasesOfLaterRulesAreNotRunAndNeverPassed) {
   const TemporaryFolder folder;
   copyCases(folder, {"plain_f32", "window_left_3_causal", "grad_full"});
-  const ProgramResult result = saccade({"verify", "--sweep", "0", "--kernel", "scalar_rows", "--cases", folder.path().string()});
+  const ProgramResult result =
+      saccade({"verify", "--sweep", "0", "--kernel", "scalar_rows", "--cases", folder.path().string()});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "1 passed, 0 failed, 2 not run"));
   EXPECT_TRUE(contains(result.out, "window_left"));
@@ -76,7 +78,8 @@ TEST(Verify, AnUnknownKeyIsNotRun) {
   io::Safetensors file = io::readSafetensors(goldenCase("plain_f32"));
   file.metadata["rotary"] = "1";
   io::writeSafetensors(folder / "plain_f32.safetensors", file.tensors, file.metadata);
-  const ProgramResult result = saccade({"verify", "--sweep", "0", "--kernel", "scalar_rows", "--cases", folder.path().string()});
+  const ProgramResult result =
+      saccade({"verify", "--sweep", "0", "--kernel", "scalar_rows", "--cases", folder.path().string()});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "rotary"));
   EXPECT_TRUE(contains(result.out, "1 passed, 0 failed, 1 not run"));

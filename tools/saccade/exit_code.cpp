@@ -34,14 +34,16 @@ void print(const std::string& text) { fmt::print(stderr, "saccade: error: {}\n",
 
 ExitCode reportError(const std::exception& error) {
   if (const auto* refused = dynamic_cast<const Error*>(&error)) {
-    print(refused->field().empty() ? refused->what() : fmt::format("{}: {}", refused->field(), refused->what()));
+    print(refused->field().empty() ? refused->what()
+                                   : fmt::format("{}: {}", refused->field(), refused->what()));
     return exitCodeOf(refused->status());
   }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     print("out of host memory");
     return kExitDeviceFailed;
   }
-  // What is left is about what the user gave us: UsageError, io::FileError and the checks of the libraries below.
+  // What is left is about what the user gave us: UsageError, io::FileError and the checks of the libraries
+  // below.
   print(error.what());
   return kExitBadInput;
 }

@@ -21,8 +21,8 @@ class UsageError : public std::runtime_error {
   UsageError(const std::string& field, const std::string& text) : std::runtime_error(field + ": " + text) {}
 };
 
-// Writes "saccade: error: ..." to stderr and returns the exit code that belongs to the exception: the one place
-// where statuses become exit codes.
+// Writes "saccade: error: ..." to stderr and returns the exit code that belongs to the exception: the one
+// place where statuses become exit codes.
 ExitCode reportError(const std::exception& error);
 
 }  // namespace saccade::tool

@@ -21,17 +21,19 @@ CLI::App& addSubcommand(CLI::App& app, Globals& globals, const std::string& name
                         const std::string& examples) {
   CLI::App& command = *app.add_subcommand(name, summary);
   command.footer("Examples:\n" + examples);
-  command.add_option("--device", globals.device,
-                     "Vulkan device: its index or a part of its name (see `saccade info`); "
-                     "without it the environment variable SACCADE_DEVICE, else the best device")
+  command
+      .add_option("--device", globals.device,
+                  "Vulkan device: its index or a part of its name (see `saccade info`); "
+                  "without it the environment variable SACCADE_DEVICE, else the best device")
       ->type_name("INDEX|NAME");
   return command;
 }
 
 void addKernelOption(CLI::App& command, Globals& globals) {
-  command.add_option("--kernel", globals.kernel,
-                     "Use this kernel variant or refuse (see `saccade info`); "
-                     "without it the environment variable SACCADE_KERNEL, else the planner's choice")
+  command
+      .add_option("--kernel", globals.kernel,
+                  "Use this kernel variant or refuse (see `saccade info`); "
+                  "without it the environment variable SACCADE_KERNEL, else the planner's choice")
       ->type_name("NAME");
 }
 

@@ -21,12 +21,13 @@ struct Globals {
   // The sub-command on the command line; returns an ExitCode, may throw anything that reportError knows.
   std::function<int()> action;
 
-  // Opens the chosen device with the chosen kernel and tells the user on stderr what it is if they should know
-  // (a CPU that was taken because there is no GPU). Throws Error.
+  // Opens the chosen device with the chosen kernel and tells the user on stderr what it is if they should
+  // know (a CPU that was taken because there is no GPU). Throws Error.
   Device openDevice() const;
 };
 
-// Adds a sub-command with --device. `summary` is one sentence; `examples` are lines to try, shown below the options.
+// Adds a sub-command with --device. `summary` is one sentence; `examples` are lines to try, shown below the
+// options.
 CLI::App& addSubcommand(CLI::App& app, Globals& globals, const std::string& name, const std::string& summary,
                         const std::string& examples);
 

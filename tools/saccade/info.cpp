@@ -112,9 +112,10 @@ json deviceJson(const DeviceSummary& summary) {
 }
 
 std::string deviceText(const json& device) {
-  std::string text = fmt::format("device {}: {}\n  {}, {}, Vulkan {}\n", device["index"].get<unsigned>(),
-                                 device["name"].get<std::string>(), device["type"].get<std::string>(),
-                                 device["driver"].get<std::string>(), device["api_version"].get<std::string>());
+  std::string text =
+      fmt::format("device {}: {}\n  {}, {}, Vulkan {}\n", device["index"].get<unsigned>(),
+                  device["name"].get<std::string>(), device["type"].get<std::string>(),
+                  device["driver"].get<std::string>(), device["api_version"].get<std::string>());
   if (!device["supported"].get<bool>()) {
     return text + fmt::format("  not supported, it lacks: {}\n",
                               fmt::join(device["missing"].get<std::vector<std::string>>(), ", "));
@@ -131,7 +132,8 @@ std::string deviceText(const json& device) {
     for (const char* why : {"reason", "left_out"}) {
       std::istringstream lines(kernel[why].get<std::string>());
       for (std::string line; std::getline(lines, line);) {
-        text += fmt::format("    {:<29} {} {}\n", "", std::string(why) == "left_out" ? "not in this build:" : "because", line);
+        text += fmt::format("    {:<29} {} {}\n", "",
+                            std::string(why) == "left_out" ? "not in this build:" : "because", line);
       }
     }
   }
@@ -143,7 +145,8 @@ int info(const Globals& globals) {
   json devices = json::array();
   if (globals.device.empty()) {
     if (all.empty()) {
-      throw Error(Status::DeviceRequirements, "device", "there is no Vulkan device; install a driver (for a CPU device: mesa-vulkan-drivers)");
+      throw Error(Status::DeviceRequirements, "device",
+                  "there is no Vulkan device; install a driver (for a CPU device: mesa-vulkan-drivers)");
     }
     for (const DeviceSummary& summary : all) {
       devices.push_back(deviceJson(summary));
@@ -164,8 +167,8 @@ int info(const Globals& globals) {
 }  // namespace
 
 void addInfoCommand(CLI::App& app, Globals& globals) {
-  CLI::App& command =
-      addSubcommand(app, globals, "info", "List the devices, their facts and the kernels that each can run", kExamples);
+  CLI::App& command = addSubcommand(
+      app, globals, "info", "List the devices, their facts and the kernels that each can run", kExamples);
   addJsonOption(command, globals);
   setAction(command, globals, [&globals] { return info(globals); });
 }

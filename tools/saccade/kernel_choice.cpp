@@ -32,7 +32,8 @@ void requireKernel(const Device& device, const std::string& kernel) {
     if (info.supported == VK_TRUE) {
       supported.insert(info.name);
     } else if (info.name == kernel) {
-      throw UsageError("--kernel", fmt::format("'{}' cannot run on {}: {}", kernel, device.summary().name, info.reason));
+      throw UsageError("--kernel",
+                       fmt::format("'{}' cannot run on {}: {}", kernel, device.summary().name, info.reason));
     }
   }
   if (!supported.contains(kernel)) {

@@ -10,9 +10,10 @@
 namespace {
 
 constexpr const char* kFooter =
-    "Exit codes: 0 fine, 1 a check failed, 2 bad usage or bad input, 3 no suitable device, 4 the device failed.\n"
-    "Environment: SACCADE_DEVICE and SACCADE_KERNEL stand for --device and --kernel; SACCADE_VALIDATION=1 turns on\n"
-    "the Vulkan validation layer.\n"
+    "Exit codes: 0 fine, 1 a check failed, 2 bad usage or bad input, 3 no suitable device,\n"
+    "4 the device failed.\n"
+    "Environment: SACCADE_DEVICE and SACCADE_KERNEL stand for --device and --kernel;\n"
+    "SACCADE_VALIDATION=1 turns on the Vulkan validation layer.\n"
     "`saccade COMMAND --help` explains a command with examples.";
 
 void addCommands(CLI::App& app, saccade::tool::Globals& globals) {

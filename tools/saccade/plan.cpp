@@ -21,8 +21,8 @@ using json = nlohmann::ordered_json;
 
 constexpr const char* kExamples =
     "  saccade plan --heads 12 --seqlen-q 197 --head-dim 64\n"
-    "  saccade plan --heads 32 --kv-heads 8 --seqlen-q 1 --seqlen-k 4096 --head-dim 128 --dtype f16 --causal bottom_right\n"
-    "  saccade plan --kernel scalar_tiled --seqlen-q 1024      may this variant be used, and what would it need?\n"
+    "  saccade plan --heads 32 --kv-heads 8 --seqlen-q 1 --seqlen-k 4096 --head-dim 128 --dtype f16\n"
+    "  saccade plan --kernel scalar_tiled --seqlen-q 1024      what this variant would need\n"
     "  saccade plan --operator matmul --m 197 --n 2304 --k 768\n"
     "Nothing is run and no tensor is allocated.";
 
@@ -77,10 +77,12 @@ AttentionDesc attentionDesc(const PlanOptions& o) {
 }
 
 PlanPtr makePlan(const Device& device, const PlanOptions& o, const std::string& kernel) {
-  const auto tensor = [&](std::array<std::int64_t, 4> sizes) { return TensorDesc{.dtype = o.dtype, .sizes = sizes}; };
+  const auto tensor = [&](std::array<std::int64_t, 4> sizes) {
+    return TensorDesc{.dtype = o.dtype, .sizes = sizes};
+  };
   if (o.op == "matmul") {
-    return device.plan(MatmulDesc{
-        .a = tensor({1, o.batch, o.m, o.k}), .b = tensor({1, 1, o.n, o.k}), .kernel = kernel});
+    return device.plan(
+        MatmulDesc{.a = tensor({1, o.batch, o.m, o.k}), .b = tensor({1, 1, o.n, o.k}), .kernel = kernel});
   }
   if (o.op == "layer_norm") {
     return device.plan(LayerNormDesc{.x = tensor({1, o.batch, o.m, o.n}),
@@ -145,10 +147,13 @@ int plan(const Globals& globals, const PlanOptions& options) {
 void addAttentionOptions(CLI::App& command, PlanOptions& o) {
   const std::string group = "Attention";
   command.add_option("--heads", o.heads, "Query heads")->capture_default_str()->group(group);
-  command.add_option("--kv-heads", o.kvHeads, "Key/value heads; without it as many as query heads")->group(group);
+  command.add_option("--kv-heads", o.kvHeads, "Key/value heads; without it as many as query heads")
+      ->group(group);
   command.add_option("--seqlen-q", o.seqlenQ, "Query tokens")->capture_default_str()->group(group);
   command.add_option("--seqlen-k", o.seqlenK, "Key tokens; without it as many as query tokens")->group(group);
-  command.add_option("--head-dim", o.headDim, "Size of a query and of a key, 1 to 256")->capture_default_str()->group(group);
+  command.add_option("--head-dim", o.headDim, "Size of a query and of a key, 1 to 256")
+      ->capture_default_str()
+      ->group(group);
   command.add_option("--head-dim-v", o.headDimV, "Size of a value; without it that of a key")->group(group);
   const std::map<std::string, Causal> causals = {
       {"none", Causal::None}, {"bottom_right", Causal::BottomRight}, {"top_left", Causal::TopLeft}};
@@ -158,8 +163,10 @@ void addAttentionOptions(CLI::App& command, PlanOptions& o) {
       ->group(group);
   command.add_option("--softmax-scale", o.softmaxScale, "Without it 1/sqrt(head_dim)")->group(group);
   command.add_option("--temperature", o.temperature, "Divides the scale")->group(group);
-  command.add_option("--window-left", o.windowLeft, "Keys to the left that a row sees; -1: all")->group(group);
-  command.add_option("--window-right", o.windowRight, "Keys to the right that a row sees; -1: all")->group(group);
+  command.add_option("--window-left", o.windowLeft, "Keys to the left that a row sees; -1: all")
+      ->group(group);
+  command.add_option("--window-right", o.windowRight, "Keys to the right that a row sees; -1: all")
+      ->group(group);
   command.add_option("--softcap", o.softcap, "0: off")->group(group);
   command.add_flag("--mask", o.mask, "With a boolean mask [B,Hq,Tq,Tk]")->group(group);
   command.add_flag("--bias", o.bias, "With an additive bias [B,Hq,Tq,Tk]")->group(group);
@@ -172,26 +179,42 @@ void addAttentionOptions(CLI::App& command, PlanOptions& o) {
 }  // namespace
 
 void addPlanCommand(CLI::App& app, Globals& globals) {
-  CLI::App& command = addSubcommand(app, globals, "plan", "Say what would run for a shape, and why", kExamples);
+  CLI::App& command =
+      addSubcommand(app, globals, "plan", "Say what would run for a shape, and why", kExamples);
   addKernelOption(command, globals);
   addJsonOption(command, globals);
   const auto options = std::make_shared<PlanOptions>();
   command.add_option("--operator", options->op, "What to plan")
       ->check(CLI::IsMember({"attention", "matmul", "layer_norm", "softmax", "activation", "patch_embed"}))
       ->capture_default_str();
-  const std::map<std::string, Dtype> dtypes = {{"f32", Dtype::F32}, {"f16", Dtype::F16}, {"bf16", Dtype::BF16}};
+  const std::map<std::string, Dtype> dtypes = {
+      {"f32", Dtype::F32}, {"f16", Dtype::F16}, {"bf16", Dtype::BF16}};
   command.add_option("--dtype", options->dtype, "f32, f16 or bf16")
       ->transform(CLI::CheckedTransformer(dtypes))
       ->type_name("DTYPE");
   command.add_option("--batch", options->batch, "Batch entries")->capture_default_str();
   addAttentionOptions(command, *options);
-  command.add_option("--m", options->m, "Rows of the result")->capture_default_str()->group("Other operators");
-  command.add_option("--n", options->n, "Columns of the result")->capture_default_str()->group("Other operators");
-  command.add_option("--k", options->k, "Columns of a, in matmul")->capture_default_str()->group("Other operators");
-  command.add_option("--channels", options->channels, "Of the picture")->capture_default_str()->group("Patch embedding");
-  command.add_option("--image-size", options->imageSize, "Height and width")->capture_default_str()->group("Patch embedding");
-  command.add_option("--patch-size", options->patchSize, "Side of a patch")->capture_default_str()->group("Patch embedding");
-  command.add_option("--embed-dim", options->embedDim, "Channels of the result")->capture_default_str()->group("Patch embedding");
+  command.add_option("--m", options->m, "Rows of the result")
+      ->capture_default_str()
+      ->group("Other operators");
+  command.add_option("--n", options->n, "Columns of the result")
+      ->capture_default_str()
+      ->group("Other operators");
+  command.add_option("--k", options->k, "Columns of a, in matmul")
+      ->capture_default_str()
+      ->group("Other operators");
+  command.add_option("--channels", options->channels, "Of the picture")
+      ->capture_default_str()
+      ->group("Patch embedding");
+  command.add_option("--image-size", options->imageSize, "Height and width")
+      ->capture_default_str()
+      ->group("Patch embedding");
+  command.add_option("--patch-size", options->patchSize, "Side of a patch")
+      ->capture_default_str()
+      ->group("Patch embedding");
+  command.add_option("--embed-dim", options->embedDim, "Channels of the result")
+      ->capture_default_str()
+      ->group("Patch embedding");
   setAction(command, globals, [&globals, options] { return plan(globals, *options); });
 }
 

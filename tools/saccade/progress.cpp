@@ -46,8 +46,8 @@ void ProgressBar::draw(const std::string& next) {
     return;
   }
   const std::size_t filled = kWidth * std::min(done_, total_) / total_;
-  fmt::print(stderr, "\r\x1b[K{} [{}{}] {}/{} {}", label_, std::string(filled, '#'), std::string(kWidth - filled, '.'),
-             done_, total_, next.substr(0, kTextWidth));
+  fmt::print(stderr, "\r\x1b[K{} [{}{}] {}/{} {}", label_, std::string(filled, '#'),
+             std::string(kWidth - filled, '.'), done_, total_, next.substr(0, kTextWidth));
   std::fflush(stderr);
   drawn_ = true;
 }

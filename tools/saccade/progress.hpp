@@ -7,7 +7,8 @@
 
 namespace saccade::tool {
 
-// A bar on stderr that shows how far long work is. Silent unless stderr is a terminal; gone once it is destroyed.
+// A bar on stderr that shows how far long work is. Silent unless stderr is a terminal; gone once it is
+// destroyed.
 class ProgressBar {
  public:
   ProgressBar(std::string label, std::size_t total);

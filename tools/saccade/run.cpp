@@ -18,9 +18,9 @@ namespace {
 constexpr const char* kExamples =
     "  saccade run case.safetensors -o out.safetensors\n"
     "  saccade run case.safetensors -o out.safetensors --kernel scalar_tiled --out-dtype f32\n"
-    "A case file holds one call of an operator; tests/cases/README.md describes it. The results get the names that\n"
-    "expected tensors have there (out, lse, probs, logits, ...). A case that this version cannot run gives exit code 2,\n"
-    "the reason, and no file.";
+    "A case file holds one call of an operator; tests/cases/README.md describes it. The results get the names\n"
+    "that expected tensors have there (out, lse, probs, logits, ...). A case that this version cannot run gives\n"
+    "exit code 2, the reason, and no file.";
 
 struct RunOptions {
   std::string caseFile;
@@ -56,15 +56,17 @@ int run(const Globals& globals, const RunOptions& options) {
     return kExitCheckFailed;
   }
   const io::TensorMap tensors = options.outDtype == "f32" ? widened(results.tensors) : results.tensors;
-  io::writeResultFile(options.output, file, tensors,
-                      {.kernel = results.kernel, .device = device.summary().name, .pRounding = check::kPRounding});
+  io::writeResultFile(
+      options.output, file, tensors,
+      {.kernel = results.kernel, .device = device.summary().name, .pRounding = check::kPRounding});
   return kExitOk;
 }
 
 }  // namespace
 
 void addRunCommand(CLI::App& app, Globals& globals) {
-  CLI::App& command = addSubcommand(app, globals, "run", "Run one case file and write its results", kExamples);
+  CLI::App& command =
+      addSubcommand(app, globals, "run", "Run one case file and write its results", kExamples);
   addKernelOption(command, globals);
   const auto options = std::make_shared<RunOptions>();
   command.add_option("case", options->caseFile, "The case file")->required()->type_name("CASE.safetensors");
@@ -74,7 +76,9 @@ void addRunCommand(CLI::App& app, Globals& globals) {
   command.add_option("--out-dtype", options->outDtype, "Dtype of the results; without it that of the inputs")
       ->check(CLI::IsMember({"f32"}))
       ->type_name("f32");
-  command.add_option("--weights", options->weights, "Model file, for a case whose weights are not in the case file")
+  command
+      .add_option("--weights", options->weights,
+                  "Model file, for a case whose weights are not in the case file")
       ->type_name("FILE");
   setAction(command, globals, [&globals, options] { return run(globals, *options); });
 }

@@ -30,7 +30,7 @@ constexpr const char* kExamples =
     "  saccade verify                              random problems on the best device, every kernel\n"
     "  saccade verify --cases tests/cases          the golden cases as well\n"
     "  saccade verify --device all --sweep 2000    every device, each in a process of its own, thoroughly\n"
-    "  saccade verify --only attention/17          one check alone, by the name that a failure was reported with\n"
+    "  saccade verify --only attention/17          one check alone, by the name that a failure has\n"
     "Exit code 1 if anything differs from the scalar path by more than its tolerance.";
 
 struct VerifyOptions {
@@ -57,21 +57,25 @@ check::Checks collectChecks(const VerifyOptions& options) {
   }
   check::Checks chosen;
   for (const std::string& name : options.only) {
-    const auto found = std::find_if(checks.begin(), checks.end(), [&](const auto& c) { return c && c->name() == name; });
+    const auto found =
+        std::find_if(checks.begin(), checks.end(), [&](const auto& c) { return c && c->name() == name; });
     if (found != checks.end()) {
       chosen.push_back(std::move(*found));
     } else if (auto random = check::sweepCheck(options.seed, name)) {
       chosen.push_back(std::move(random));
     } else {
-      throw UsageError("--only", fmt::format("'{}' is neither a case in --cases nor a random check such as {}", name,
-                                             fmt::join(check::sweepExamples(), ", ")));
+      throw UsageError("--only",
+                       fmt::format("'{}' is neither a case in --cases nor a random check such as {}", name,
+                                   fmt::join(check::sweepExamples(), ", ")));
     }
   }
   return chosen;
 }
 
-// The kernels that a check is run with: all that the device supports, or the one asked for if it belongs to the operator.
-std::vector<std::string> kernelsFor(const check::Check& check, const Device& device, const std::string& kernel) {
+// The kernels that a check is run with: all that the device supports, or the one asked for if it belongs to
+// the operator.
+std::vector<std::string> kernelsFor(const check::Check& check, const Device& device,
+                                    const std::string& kernel) {
   std::vector<std::string> names = check::supportedKernels(device, check.op());
   if (!kernel.empty()) {
     std::erase_if(names, [&](const std::string& name) { return name != kernel; });
@@ -124,8 +128,9 @@ int verifyAll(const Globals& globals, const VerifyOptions& options) {
   if (devices.empty()) {
     throw Error(Status::DeviceRequirements, "device", "there is no Vulkan device");
   }
-  std::vector<std::string> arguments = {"verify", "--json", "--sweep", fmt::format("{}", options.sweep),
-                                        "--seed", fmt::format("{}", options.seed)};
+  std::vector<std::string> arguments = {"verify",  "--json",
+                                        "--sweep", fmt::format("{}", options.sweep),
+                                        "--seed",  fmt::format("{}", options.seed)};
   const auto pass = [&](const std::string& option, const std::string& value) {
     if (!value.empty()) {
       arguments.insert(arguments.end(), {option, value});
@@ -147,19 +152,26 @@ int verifyAll(const Globals& globals, const VerifyOptions& options) {
 }  // namespace
 
 void addVerifyCommand(CLI::App& app, Globals& globals) {
-  CLI::App& command = addSubcommand(app, globals, "verify", "Check that a device computes what the scalar path does",
-                                    kExamples);
+  CLI::App& command = addSubcommand(app, globals, "verify",
+                                    "Check that a device computes what the scalar path does", kExamples);
   addKernelOption(command, globals);
   addJsonOption(command, globals);
   const auto options = std::make_shared<VerifyOptions>();
   command.add_option("--cases", options->cases, "Folder of case files to check as well")->type_name("DIR");
-  command.add_option("--weights", options->weights, "Model file for the cases whose weights are not in the case file")
+  command
+      .add_option("--weights", options->weights,
+                  "Model file for the cases whose weights are not in the case file")
       ->type_name("FILE");
-  command.add_option("--sweep", options->sweep, "Number of random attention problems; the other operators get a share")
+  command
+      .add_option("--sweep", options->sweep,
+                  "Number of random attention problems; the other operators get a share")
       ->capture_default_str()
       ->type_name("N");
-  command.add_option("--seed", options->seed, "Another seed makes other random problems")->capture_default_str()->type_name("N");
-  command.add_option("--only", options->only, "Run this check alone; may be given several times")->type_name("NAME");
+  command.add_option("--seed", options->seed, "Another seed makes other random problems")
+      ->capture_default_str()
+      ->type_name("N");
+  command.add_option("--only", options->only, "Run this check alone; may be given several times")
+      ->type_name("NAME");
   setAction(command, globals, [&globals, options] {
     return globals.device == "all" ? verifyAll(globals, *options) : verifyOne(globals, *options);
   });

@@ -87,12 +87,14 @@ json verifyInChild(const DeviceSummary& device, const std::vector<std::string>& 
   all.insert(all.end(), {"--device", fmt::format("{}", device.index)});
   const ChildResult result = runSelf(all);
   if (WIFSIGNALED(result.status)) {
-    report.setFailure(fmt::format("crashed with signal {} ({})", WTERMSIG(result.status), strsignal(WTERMSIG(result.status))));
+    report.setFailure(fmt::format("crashed with signal {} ({})", WTERMSIG(result.status),
+                                  strsignal(WTERMSIG(result.status))));
     return report.result();
   }
   const json output = json::parse(result.output, nullptr, /*allow_exceptions=*/false);
   if (!output.is_object() || output["devices"].size() != 1) {
-    report.setFailure(fmt::format("its process ended with exit code {} and no report", WEXITSTATUS(result.status)));
+    report.setFailure(
+        fmt::format("its process ended with exit code {} and no report", WEXITSTATUS(result.status)));
     return report.result();
   }
   return output["devices"][0];

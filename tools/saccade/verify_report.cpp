@@ -34,7 +34,8 @@ double toDouble(const json& value) {
   return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
 }
 
-json worstJson(const check::Check& check, const std::string& kernel, const reference::TensorComparison& worst) {
+json worstJson(const check::Check& check, const std::string& kernel,
+               const reference::TensorComparison& worst) {
   return {{"name", check.name()},
           {"operator", check::operatorName(check.op())},
           {"kernel", kernel},
@@ -52,12 +53,12 @@ std::string plural(std::size_t count, const std::string& noun) {
 }
 
 std::string worstText(const json& worst) {
-  return fmt::format("worst case: {} on {} {}: {}[{}] is {}, expected {}: error {} = {:.3g} of the tolerance {}\n",
-                     worst["name"].get<std::string>(), worst["operator"].get<std::string>(),
-                     worst["kernel"].get<std::string>(), worst["tensor"].get<std::string>(),
-                     fmt::join(worst["index"].get<std::vector<long long>>(), ","), worst["got"].dump(),
-                     worst["expected"].dump(), worst["error"].dump(), toDouble(worst["ratio"]),
-                     worst["tolerance"].dump());
+  return fmt::format(
+      "worst case: {} on {} {}: {}[{}] is {}, expected {}: error {} = {:.3g} of the tolerance {}\n",
+      worst["name"].get<std::string>(), worst["operator"].get<std::string>(),
+      worst["kernel"].get<std::string>(), worst["tensor"].get<std::string>(),
+      fmt::join(worst["index"].get<std::vector<long long>>(), ","), worst["got"].dump(),
+      worst["expected"].dump(), worst["error"].dump(), toDouble(worst["ratio"]), worst["tolerance"].dump());
 }
 
 std::string notRunText(const json& device) {
@@ -87,8 +88,8 @@ std::string deviceText(const json& device) {
     text += fmt::format("FAILED as a whole: {}\n", device["device_failure"].get<std::string>());
   }
   if (!device["groups"].empty()) {
-    text += fmt::format("  {:<12} {:<16} {:<12} {:>7} {:>7} {:>8}\n", "operator", "kernel", "group", "passed", "failed",
-                        "not run");
+    text += fmt::format("  {:<12} {:<16} {:<12} {:>7} {:>7} {:>8}\n", "operator", "kernel", "group", "passed",
+                        "failed", "not run");
   }
   for (const json& group : device["groups"]) {
     text += fmt::format("  {:<12} {:<16} {:<12} {:>7} {:>7} {:>8}\n", group["operator"].get<std::string>(),
@@ -101,11 +102,12 @@ std::string deviceText(const json& device) {
     text += worstText(device["worst"]);
   }
   for (const json& failure : device["failures"]) {
-    text += fmt::format("FAILED {} on {} {}: {}\n  {}\n  alone: saccade verify --device {} --kernel {} --only {}\n",
-                        failure["name"].get<std::string>(), failure["operator"].get<std::string>(),
-                        failure["kernel"].get<std::string>(), failure["reason"].get<std::string>(),
-                        failure["description"].get<std::string>(), device["index"].get<unsigned>(),
-                        failure["kernel"].get<std::string>(), failure["name"].get<std::string>());
+    text += fmt::format(
+        "FAILED {} on {} {}: {}\n  {}\n  alone: saccade verify --device {} --kernel {} --only {}\n",
+        failure["name"].get<std::string>(), failure["operator"].get<std::string>(),
+        failure["kernel"].get<std::string>(), failure["reason"].get<std::string>(),
+        failure["description"].get<std::string>(), device["index"].get<unsigned>(),
+        failure["kernel"].get<std::string>(), failure["name"].get<std::string>());
   }
   return text + "\n";
 }
@@ -113,12 +115,8 @@ std::string deviceText(const json& device) {
 }  // namespace
 
 DeviceReport::DeviceReport(const DeviceSummary& device)
-    : json_{{"index", device.index},
-            {"name", device.name},
-            {"driver", device.driver},
-            {"groups", json::array()},
-            {"failures", json::array()},
-            {"not_run_cases", json::array()}} {}
+    : json_{{"index", device.index},   {"name", device.name},       {"driver", device.driver},
+            {"groups", json::array()}, {"failures", json::array()}, {"not_run_cases", json::array()}} {}
 
 void DeviceReport::add(const check::Check& check, const std::string& kernel, const check::Outcome& outcome) {
   const std::string op = check::operatorName(check.op());
@@ -139,7 +137,8 @@ void DeviceReport::add(const check::Check& check, const std::string& kernel, con
   json& count = (*group)[stateName(outcome.state)];
   count = count.get<unsigned>() + 1;
   if (outcome.state == check::State::NotRun) {
-    json_["not_run_cases"].push_back({{"name", check.name()}, {"kernel", kernel}, {"reason", outcome.reason}});
+    json_["not_run_cases"].push_back(
+        {{"name", check.name()}, {"kernel", kernel}, {"reason", outcome.reason}});
   }
   if (outcome.state == check::State::Failed) {
     json_["failures"].push_back({{"name", check.name()},
@@ -149,7 +148,8 @@ void DeviceReport::add(const check::Check& check, const std::string& kernel, con
                                  {"reason", outcome.reason},
                                  {"description", check.description()}});
   }
-  if (outcome.worst && (!json_.contains("worst") || outcome.worst->ratio > toDouble(json_["worst"]["ratio"]))) {
+  if (outcome.worst &&
+      (!json_.contains("worst") || outcome.worst->ratio > toDouble(json_["worst"]["ratio"]))) {
     json_["worst"] = worstJson(check, kernel, *outcome.worst);
   }
 }

@@ -7,8 +7,8 @@
 
 namespace saccade::tool {
 
-// What `verify` found on one device, collected check by check. The JSON form is what --json prints and what the text
-// form is made from, so that a device that was checked in a process of its own reads no differently.
+// What `verify` found on one device, collected check by check. The JSON form is what --json prints and what
+// the text form is made from, so that a device that was checked in a process of its own reads no differently.
 class DeviceReport {
  public:
   explicit DeviceReport(const DeviceSummary& device);
@@ -26,8 +26,8 @@ class DeviceReport {
   nlohmann::json json_;
 };
 
-// Joins the reports of several devices: {"devices": [...], "passed": N, "failed": N, "not_run": N, "ok": B}. A device that
-// failed as a whole counts as one failure.
+// Joins the reports of several devices: {"devices": [...], "passed": N, "failed": N, "not_run": N, "ok": B}.
+// A device that failed as a whole counts as one failure.
 nlohmann::json joinReports(std::vector<nlohmann::json> devices);
 
 // The report for people.
