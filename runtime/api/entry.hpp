@@ -23,13 +23,15 @@ SaccadeStatus createPlan(SaccadeContext context, const Desc* desc, SaccadePlan* 
 
 // Refuses what no record call of the operator accepts. The ranges themselves are checked by record().
 template <class Buffers>
-void checkRecordCall(VkCommandBuffer commandBuffer, SaccadePlan plan, SaccadeOperator op, const Buffers* buffers) {
+void checkRecordCall(VkCommandBuffer commandBuffer, SaccadePlan plan, SaccadeOperator op,
+                     const Buffers* buffers) {
   if (commandBuffer == VK_NULL_HANDLE) refuse("commandBuffer", "commandBuffer is null");
   if (plan == nullptr) refuse("plan", "plan is null; create one first");
   if (plan->draft.op != op) refuse("plan", "plan is of another operator: {}", plan->draft.label);
   if (buffers == nullptr) refuse("buffers", "buffers is null");
   if (buffers->structSize != sizeof(Buffers)) {
-    refuse("structSize", "structSize is {}, this library expects {}; start from the operator's BuffersDefault function",
+    refuse("structSize",
+           "structSize is {}, this library expects {}; start from the operator's BuffersDefault function",
            buffers->structSize, sizeof(Buffers));
   }
 }

@@ -10,7 +10,9 @@ namespace saccade::core {
 namespace {
 
 std::string always(const DeviceFacts&, const ActivationProblem&) { return ""; }
-Estimate estimate(const DeviceFacts&, const ActivationProblem&) { return {1, "the only kernel of this operator"}; }
+Estimate estimate(const DeviceFacts&, const ActivationProblem&) {
+  return {1, "the only kernel of this operator"};
+}
 const Variant<ActivationProblem> kVariants[] = {{"activation", always, estimate}};
 
 // Rows that follow each other without a gap in both tensors become one long row.
@@ -37,13 +39,15 @@ ActivationProblem validateActivation(const SaccadeActivationDesc& desc) {
   return problem;
 }
 
-PlanDraft planActivation(const DeviceFacts& facts, const ActivationProblem& p, const std::string& forcedKernel) {
+PlanDraft planActivation(const DeviceFacts& facts, const ActivationProblem& p,
+                         const std::string& forcedKernel) {
   const Choice choice = choose<ActivationProblem>(kVariants, facts, p, p.kernel, forcedKernel);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_ACTIVATION;
   draft.kernel = kVariants[choice.index].name;
   draft.reason = choice.reason;
-  draft.label = std::format("{} {} {} x{}", draft.kernel, activationName(p.activation), dtypeName(p.x.dtype), sizesText(p.x));
+  draft.label = std::format("{} {} {} x{}", draft.kernel, activationName(p.activation), dtypeName(p.x.dtype),
+                            sizesText(p.x));
   draft.flops = static_cast<double>(p.x.elements());  // one evaluation per element, whatever it costs
   const bool something = p.x.elements() > 0;
   addSlot(draft, "x", p.x, something);

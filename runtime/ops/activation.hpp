@@ -16,6 +16,7 @@ struct ActivationProblem {
 };
 
 ActivationProblem validateActivation(const SaccadeActivationDesc& desc);
-PlanDraft planActivation(const DeviceFacts& facts, const ActivationProblem& problem, const std::string& forcedKernel);
+PlanDraft planActivation(const DeviceFacts& facts, const ActivationProblem& problem,
+                         const std::string& forcedKernel);
 
 }  // namespace saccade::core

@@ -30,9 +30,10 @@ std::string sizesText(const Tensor& tensor) {
 }
 
 uint32_t groupSize(const DeviceFacts& facts, uint32_t wanted) {
-  const uint32_t most = std::min({wanted, facts.maxComputeWorkGroupInvocations, facts.maxComputeWorkGroupSize[0]});
-  // Not below 4, whatever the subgroup: with a single invocation every load would have a uniform address, which devices may
-  // execute past the end of a loop.
+  const uint32_t most =
+      std::min({wanted, facts.maxComputeWorkGroupInvocations, facts.maxComputeWorkGroupSize[0]});
+  // Not below 4, whatever the subgroup: with a single invocation every load would have a uniform address,
+  // which devices may execute past the end of a loop.
   return std::max(4u, std::bit_floor(isCpu(facts) ? std::min(most, facts.subgroupSize) : most));
 }
 

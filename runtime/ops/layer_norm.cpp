@@ -11,7 +11,9 @@ namespace saccade::core {
 namespace {
 
 std::string always(const DeviceFacts&, const LayerNormProblem&) { return ""; }
-Estimate estimate(const DeviceFacts&, const LayerNormProblem&) { return {1, "the only kernel of this operator"}; }
+Estimate estimate(const DeviceFacts&, const LayerNormProblem&) {
+  return {1, "the only kernel of this operator"};
+}
 const Variant<LayerNormProblem> kVariants[] = {{"layer_norm", always, estimate}};
 
 }  // namespace
@@ -42,7 +44,8 @@ LayerNormProblem validateLayerNorm(const SaccadeLayerNormDesc& desc) {
   return problem;
 }
 
-PlanDraft planLayerNorm(const DeviceFacts& facts, const LayerNormProblem& p, const std::string& forcedKernel) {
+PlanDraft planLayerNorm(const DeviceFacts& facts, const LayerNormProblem& p,
+                        const std::string& forcedKernel) {
   const Choice choice = choose<LayerNormProblem>(kVariants, facts, p, p.kernel, forcedKernel);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_LAYER_NORM;

@@ -16,6 +16,7 @@ struct LayerNormProblem {
 };
 
 LayerNormProblem validateLayerNorm(const SaccadeLayerNormDesc& desc);
-PlanDraft planLayerNorm(const DeviceFacts& facts, const LayerNormProblem& problem, const std::string& forcedKernel);
+PlanDraft planLayerNorm(const DeviceFacts& facts, const LayerNormProblem& problem,
+                        const std::string& forcedKernel);
 
 }  // namespace saccade::core

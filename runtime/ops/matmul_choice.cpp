@@ -25,22 +25,23 @@ const Variant<MatmulProblem> kVariants[] = {
 
 uint64_t roundUp(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
 
-// Rows and columns of an invocation. The sums of the largest do not fit the registers of a CPU, but stay in its cache; more
-// columns cost the driver's compile time and gain nothing. Where each element of b has to be converted first, two rows
-// share the conversion.
+// Rows and columns of an invocation. The sums of the largest do not fit the registers of a CPU, but stay in
+// its cache; more columns cost the driver's compile time and gain nothing. Where each element of b has to be
+// converted first, two rows share the conversion.
 struct Blocking {
   uint32_t rows, columns;
 };
 constexpr Blocking kBlockings32[] = {{1, 64}, {1, 16}, {1, 4}, {1, 1}};
 constexpr Blocking kBlockings16[] = {{2, 32}, {1, 16}, {1, 4}, {1, 1}};
 
-// Which operand gives the invocations their rows, and how many each computes: the cheapest in work per useful element,
-// where reading an element of a row costs as much as kRead products and is shared by the columns.
+// Which operand gives the invocations their rows, and how many each computes: the cheapest in work per useful
+// element, where reading an element of a row costs as much as kRead products and is shared by the columns.
 MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
   constexpr double kRead = 3;
   constexpr uint32_t kChunk = 8;
-  const uint32_t lanes = std::clamp(facts.subgroupSize, 1u, std::min(facts.maxComputeWorkGroupInvocations,
-                                                                     facts.maxComputeWorkGroupSize[0]));
+  const uint32_t lanes =
+      std::clamp(facts.subgroupSize, 1u,
+                 std::min(facts.maxComputeWorkGroupInvocations, facts.maxComputeWorkGroupSize[0]));
   MatmulTile best{};
   double bestCost = 0;
   for (const bool exchanged : {false, true}) {
@@ -61,8 +62,9 @@ MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
 MatmulTile tiledTile(const MatmulProblem& problem) {
   const MatmulTile big{128, 64, 64, 8, 4, 16};
   const MatmulTile small{128, 32, 32, 4, 2, 16};
-  const uint64_t groups = (roundUp(problem.rows, big.rows) / big.rows) * (roundUp(problem.columns, big.columns) / big.columns) *
-                          problem.batch0 * problem.batch1;
+  const uint64_t groups = (roundUp(problem.rows, big.rows) / big.rows) *
+                          (roundUp(problem.columns, big.columns) / big.columns) * problem.batch0 *
+                          problem.batch1;
   return groups >= 256 ? big : small;
 }
 

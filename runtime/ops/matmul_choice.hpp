@@ -8,11 +8,11 @@
 namespace saccade::core {
 
 struct MatmulTile {
-  uint32_t localSize;         // invocations per work-group
-  uint32_t rows, columns;     // per work-group
+  uint32_t localSize;              // invocations per work-group
+  uint32_t rows, columns;          // per work-group
   uint32_t rowsEach, columnsEach;  // per invocation
-  uint32_t chunk;             // depth per step
-  bool exchanged = false;     // b takes the part of a: out^T = b a^T
+  uint32_t chunk;                  // depth per step
+  bool exchanged = false;          // b takes the part of a: out^T = b a^T
 };
 
 struct MatmulChoice {

@@ -21,9 +21,12 @@ uint32_t layoutOf(uint32_t strideAcross, uint32_t strideDepth) {
   return strideAcross == 1 ? MATMUL_LAYOUT_ACROSS : MATMUL_LAYOUT_ANY;
 }
 
-uint32_t blocks(uint32_t size, uint32_t step) { return static_cast<uint32_t>((uint64_t{size} + step - 1) / step); }
+uint32_t blocks(uint32_t size, uint32_t step) {
+  return static_cast<uint32_t>((uint64_t{size} + step - 1) / step);
+}
 
-// A batch axis whose products follow each other like rows, with one b for all, becomes more rows of one product.
+// A batch axis whose products follow each other like rows, with one b for all, becomes more rows of one
+// product.
 void foldBatch(MatmulProblem& p, size_t axis) {
   uint32_t& count = axis == 0 ? p.batch0 : p.batch1;
   if (count == 1 || p.b.strides[axis] != 0) return;
@@ -72,8 +75,8 @@ MatmulParams makeParams(const MatmulProblem& p, const MatmulTile& tile) {
 }
 
 std::string makeLabel(const MatmulProblem& p, const char* kernel) {
-  std::string label = std::format("matmul {} {} B{}x{} M{} N{} K{}", kernel, dtypeName(p.a.dtype), p.batch0, p.batch1,
-                                  p.rows, p.columns, p.depth);
+  std::string label = std::format("matmul {} {} B{}x{} M{} N{} K{}", kernel, dtypeName(p.a.dtype), p.batch0,
+                                  p.batch1, p.rows, p.columns, p.depth);
   if (p.bias.present()) label += " bias";
   if (p.activation != SACCADE_ACTIVATION_NONE) label += std::string(" ") + activationName(p.activation);
   if (p.residual.present()) label += " residual";
@@ -90,7 +93,7 @@ StepDraft makeMatmulStep(const DeviceFacts& facts, const MatmulProblem& p, const
   step.shader = &shaderFor(choice.kernel, p.a.dtype, facts);
   step.specialisation.resize(MATMUL_SPEC_COUNT);
   step.specialisation[MATMUL_SPEC_LOCAL_SIZE] = tile.localSize;
-  step.specialisation[MATMUL_SPEC_DEPTH] = p.depth == 0            ? MATMUL_DEPTH_NONE
+  step.specialisation[MATMUL_SPEC_DEPTH] = p.depth == 0           ? MATMUL_DEPTH_NONE
                                            : p.depth < tile.chunk ? MATMUL_DEPTH_SHORT
                                                                   : MATMUL_DEPTH_FULL;
   step.specialisation[MATMUL_SPEC_A_LAYOUT] = layoutOf(params.aStrideRow, params.aStrideDepth);
@@ -115,7 +118,8 @@ double matmulFlops(const MatmulProblem& p) {
   return 2.0 * p.batch0 * p.batch1 * p.rows * p.columns * p.depth;
 }
 
-PlanDraft planMatmul(const DeviceFacts& facts, const MatmulProblem& problem, const std::string& forcedKernel) {
+PlanDraft planMatmul(const DeviceFacts& facts, const MatmulProblem& problem,
+                     const std::string& forcedKernel) {
   MatmulProblem folded = problem;
   if (!problem.empty()) {
     foldBatch(folded, 1);

@@ -24,11 +24,16 @@ MatmulProblem validateMatmul(const SaccadeMatmulDesc& desc) {
   problem.columns = problem.b.sizes[2];
   problem.depth = problem.a.sizes[3];
   if (problem.b.sizes[3] != problem.depth) {
-    refuse("b.sizes", "b.sizes[3] is {}, but a.sizes[3] is {}: both are K; b is [.., .., N, K], a weight stored as [K, N] "
-           "is described by its strides", problem.b.sizes[3], problem.depth);
+    refuse("b.sizes",
+           "b.sizes[3] is {}, but a.sizes[3] is {}: both are K; b is [.., .., N, K], a weight stored as "
+           "[K, N] is described by its strides",
+           problem.b.sizes[3], problem.depth);
   }
-  if (problem.depth > kMaxDepth) refuse("a.sizes", "a.sizes[3] is {}; at most {} are possible", problem.depth, kMaxDepth);
-  const int64_t batch0 = problem.batch0, batch1 = problem.batch1, rows = problem.rows, columns = problem.columns;
+  if (problem.depth > kMaxDepth) {
+    refuse("a.sizes", "a.sizes[3] is {}; at most {} are possible", problem.depth, kMaxDepth);
+  }
+  const int64_t batch0 = problem.batch0, batch1 = problem.batch1;
+  const int64_t rows = problem.rows, columns = problem.columns;
   broadcastTo(problem.b, "b", {batch0, batch1, columns, problem.depth});
   problem.out = checkOutput(desc.out, "out", {dtype}, {batch0, batch1, rows, columns});
   if (desc.bias.dtype != SACCADE_DTYPE_NONE) {
@@ -38,7 +43,8 @@ MatmulProblem validateMatmul(const SaccadeMatmulDesc& desc) {
   if (desc.residual.dtype != SACCADE_DTYPE_NONE) {
     problem.residual = checkInput(desc.residual, "residual", {dtype});
     if (problem.residual.sizes[3] != problem.columns) {
-      refuse("residual.sizes", "residual.sizes[3] is {}; it must be {}, which is N", problem.residual.sizes[3], columns);
+      refuse("residual.sizes", "residual.sizes[3] is {}; it must be {}, which is N",
+             problem.residual.sizes[3], columns);
     }
     broadcastTo(problem.residual, "residual", {batch0, batch1, rows, columns});
   }

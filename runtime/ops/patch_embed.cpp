@@ -18,8 +18,10 @@ void checkPatchSize(uint32_t patchSize, const Tensor& image) {
   if (patchSize == 0) refuse("patchSize", "patchSize is 0; it must be at least 1");
   for (const size_t axis : {size_t{2}, size_t{3}}) {
     if (image.sizes[axis] % patchSize != 0) {
-      refuse("patchSize", "patchSize is {}, which does not divide the {} of the image, {} (image.sizes[{}]); resize or pad "
-             "the image", patchSize, axis == 2 ? "height" : "width", image.sizes[axis], axis);
+      refuse("patchSize",
+             "patchSize is {}, which does not divide the {} of the image, {} (image.sizes[{}]); resize or "
+             "pad the image",
+             patchSize, axis == 2 ? "height" : "width", image.sizes[axis], axis);
     }
   }
 }
@@ -57,12 +59,15 @@ PatchEmbedProblem validatePatchEmbed(const SaccadePatchEmbedDesc& desc) {
   const int64_t depth = channels * size * size;
   // At most the elements of the image, unless that broadcasts by strides.
   if (batch * patches * depth > int64_t{0xffffffff}) {
-    refuse("image.sizes", "image.sizes is {}: its patches hold more than the 4294967295 elements that scratch may; split the batch",
+    refuse("image.sizes",
+           "image.sizes is {}: its patches hold more than the 4294967295 elements that scratch may; split "
+           "the batch",
            sizesText(problem.image));
   }
-  requireSizes(problem.weight, "weight", {width, channels, size, size}, "channels come from image, the others from patchSize");
+  requireSizes(problem.weight, "weight", {width, channels, size, size},
+               "channels come from image, the others from patchSize");
 
-  // From here on it is the product of [B, 1, patches, C * patchSize * patchSize] and the weight as [E, C * patchSize * patchSize].
+  // From here on it is the product of rows of patches and the weight, whose last three axes are one.
   SaccadeMatmulDesc product = saccadeMatmulDescDefault();
   product.a = {dtype, {batch, 1, patches, depth}, {}};
   product.b = {dtype, {1, 1, width, depth}, {}};
@@ -76,23 +81,25 @@ PatchEmbedProblem validatePatchEmbed(const SaccadePatchEmbedDesc& desc) {
   uint64_t stride = 1;
   for (size_t axis = 4; axis-- > 0; stride *= problem.weight.sizes[axis]) {
     if (packed.sizes[axis] > 1 && packed.strides[axis] != stride && problem.weight.elements() > 0) {
-      refuse("weight.strides", "weight.strides[{}] is {}; the weight must be contiguous, so it must be {}", axis,
-             packed.strides[axis], stride);
+      refuse("weight.strides", "weight.strides[{}] is {}; the weight must be contiguous, so it must be {}",
+             axis, packed.strides[axis], stride);
     }
   }
   return problem;
 }
 
-PlanDraft planPatchEmbed(const DeviceFacts& facts, const PatchEmbedProblem& p, const std::string& forcedKernel) {
+PlanDraft planPatchEmbed(const DeviceFacts& facts, const PatchEmbedProblem& p,
+                         const std::string& forcedKernel) {
   const MatmulProblem& product = p.product;
   const MatmulChoice choice = chooseMatmul(facts, product, forcedKernel);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_PATCH_EMBED;
   draft.kernel = choice.kernel;
   draft.reason = choice.reason;
-  draft.label = std::format("patch_embed {} {} image{} patch{} E{}{}{}", choice.kernel, dtypeName(p.image.dtype),
-                            sizesText(p.image), p.patchSize, product.columns, product.bias.present() ? " bias" : "",
-                            product.residual.present() ? " residual" : "");
+  draft.label =
+      std::format("patch_embed {} {} image{} patch{} E{}{}{}", choice.kernel, dtypeName(p.image.dtype),
+                  sizesText(p.image), p.patchSize, product.columns, product.bias.present() ? " bias" : "",
+                  product.residual.present() ? " residual" : "");
   draft.flops = matmulFlops(product);
   const bool something = !product.empty();
   addSlot(draft, "image", p.image, something);

@@ -18,6 +18,7 @@ struct PatchEmbedProblem {
 };
 
 PatchEmbedProblem validatePatchEmbed(const SaccadePatchEmbedDesc& desc);
-PlanDraft planPatchEmbed(const DeviceFacts& facts, const PatchEmbedProblem& problem, const std::string& forcedKernel);
+PlanDraft planPatchEmbed(const DeviceFacts& facts, const PatchEmbedProblem& problem,
+                         const std::string& forcedKernel);
 
 }  // namespace saccade::core

@@ -29,8 +29,8 @@ uint64_t rowsOf(const Tensor& x) { return uint64_t{x.sizes[0]} * x.sizes[1] * x.
 
 }  // namespace
 
-StepDraft makeRowsStep(const DeviceFacts& facts, const char* kernel, const Tensor& x, const Tensor& out, float epsilon,
-                       const std::vector<int>& slots) {
+StepDraft makeRowsStep(const DeviceFacts& facts, const char* kernel, const Tensor& x, const Tensor& out,
+                       float epsilon, const std::vector<int>& slots) {
   RowsParams params = makeParams(x, out);
   params.epsilon = epsilon;
   StepDraft step;
@@ -42,8 +42,8 @@ StepDraft makeRowsStep(const DeviceFacts& facts, const char* kernel, const Tenso
   return step;
 }
 
-StepDraft makeChunkedRowsStep(const DeviceFacts& facts, const char* kernel, const Tensor& x, const Tensor& out,
-                              const std::vector<int>& slots) {
+StepDraft makeChunkedRowsStep(const DeviceFacts& facts, const char* kernel, const Tensor& x,
+                              const Tensor& out, const std::vector<int>& slots) {
   // A CPU device pays for starting a work-group about as much as for 20 steps of it.
   const uint32_t localSize = groupSize(facts, 128), steps = isCpu(facts) ? 64 : 4;
   const uint64_t chunk = uint64_t{localSize} * steps;

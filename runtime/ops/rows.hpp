@@ -8,13 +8,13 @@
 
 namespace saccade::core {
 
-// One dispatch with a work-group per row of x; `slots` in the order x, weight, bias, out. The caller adds its own
-// specialisation constants.
-StepDraft makeRowsStep(const DeviceFacts& facts, const char* kernel, const Tensor& x, const Tensor& out, float epsilon,
-                       const std::vector<int>& slots);
+// One dispatch with a work-group per row of x; `slots` in the order x, weight, bias, out. The caller adds its
+// own specialisation constants.
+StepDraft makeRowsStep(const DeviceFacts& facts, const char* kernel, const Tensor& x, const Tensor& out,
+                       float epsilon, const std::vector<int>& slots);
 
 // The same for kernels whose elements don't depend on each other: rows are divided among work-groups.
-StepDraft makeChunkedRowsStep(const DeviceFacts& facts, const char* kernel, const Tensor& x, const Tensor& out,
-                              const std::vector<int>& slots);
+StepDraft makeChunkedRowsStep(const DeviceFacts& facts, const char* kernel, const Tensor& x,
+                              const Tensor& out, const std::vector<int>& slots);
 
 }  // namespace saccade::core

@@ -9,7 +9,9 @@ namespace saccade::core {
 namespace {
 
 std::string always(const DeviceFacts&, const SoftmaxProblem&) { return ""; }
-Estimate estimate(const DeviceFacts&, const SoftmaxProblem&) { return {1, "the only kernel of this operator"}; }
+Estimate estimate(const DeviceFacts&, const SoftmaxProblem&) {
+  return {1, "the only kernel of this operator"};
+}
 const Variant<SoftmaxProblem> kVariants[] = {{"softmax", always, estimate}};
 
 }  // namespace
@@ -35,7 +37,9 @@ PlanDraft planSoftmax(const DeviceFacts& facts, const SoftmaxProblem& p, const s
   const bool something = p.x.elements() > 0;
   addSlot(draft, "x", p.x, something);
   addSlot(draft, "out", p.out, something);
-  if (something) draft.steps.push_back(makeRowsStep(facts, draft.kernel.c_str(), p.x, p.out, 0, {0, -1, -1, 1}));
+  if (something) {
+    draft.steps.push_back(makeRowsStep(facts, draft.kernel.c_str(), p.x, p.out, 0, {0, -1, -1, 1}));
+  }
   return draft;
 }
 

@@ -15,6 +15,7 @@ struct SoftmaxProblem {
 };
 
 SoftmaxProblem validateSoftmax(const SaccadeSoftmaxDesc& desc);
-PlanDraft planSoftmax(const DeviceFacts& facts, const SoftmaxProblem& problem, const std::string& forcedKernel);
+PlanDraft planSoftmax(const DeviceFacts& facts, const SoftmaxProblem& problem,
+                      const std::string& forcedKernel);
 
 }  // namespace saccade::core

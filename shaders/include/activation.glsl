@@ -7,8 +7,8 @@
 #define ACTIVATION_GELU 1
 #define ACTIVATION_GELU_TANH 2
 
-// exp(-z * z / 2) for 0 <= z <= 13, to a few units in the last place: z * z is formed exactly in two parts, because its
-// rounding alone would cost 20 units at z = 6.
+// exp(-z * z / 2) for 0 <= z <= 13, to a few units in the last place: z * z is formed exactly in two parts,
+// because its rounding alone would cost 20 units at z = 6.
 float gaussian(float z) {
   float high = uintBitsToFloat(floatBitsToUint(z) & 0xfffff000u);
   float w = 0.5 * high * high;
@@ -19,10 +19,11 @@ float gaussian(float z) {
   return exp2(r * -1.4426950408889634) * uintBitsToFloat(uint(127 - int(n)) << 23);
 }
 
-// The normal distribution's Phi(-z) for z >= 0, relative error below 1e-6; 0 past z = 13, where x * Phi(x) is below the
-// smallest normal float. exp(z * z / 2) * Phi(-z) is t * polynomial(t) in t = 1 / (1 + 0.26 z): minimax in relative error on
-// [0, 13], fitted by Lawson's iteratively reweighted least squares against the scaled complementary error function in double
-// precision (4e-7 evaluated in fp32, of which 2e-8 are the polynomial's).
+// The normal distribution's Phi(-z) for z >= 0, relative error below 1e-6; 0 past z = 13, where x * Phi(x) is
+// below the smallest normal float. exp(z * z / 2) * Phi(-z) is t * polynomial(t) in t = 1 / (1 + 0.26 z):
+// minimax in relative error on [0, 13], fitted by Lawson's iteratively reweighted least squares against the
+// scaled complementary error function in double precision (4e-7 evaluated in fp32, of which 2e-8 are the
+// polynomial's).
 float normalTail(float z) {
   float t = 1.0 / (1.0 + 0.26 * z);
   float p = 0.03092431277036667;

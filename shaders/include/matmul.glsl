@@ -64,7 +64,8 @@ float epilogue(MatmulParams p, Block b, uint row, uint column, float sum) {
 }
 
 void storeOut(MatmulParams p, Block b, uint row, uint column, float x) {
-  uint element = b.batch0 * p.outStrideB0 + b.batch1 * p.outStrideB1 + row * p.outStrideRow + column * p.outStrideColumn;
+  uint element = b.batch0 * p.outStrideB0 + b.batch1 * p.outStrideB1 + row * p.outStrideRow +
+                 column * p.outStrideColumn;
   storeElement(tensorAddress(push.buffers[MATMUL_BUFFER_OUT], element), 0u, x);
 }
 

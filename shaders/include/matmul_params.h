@@ -2,8 +2,8 @@
 // What a plan tells the matmul kernels. Read by GLSL and C++ alike, so only 32-bit members stand here.
 // Strides are in elements.
 //
-// The kernels compute out[row, column] = sum over depth of a[row, depth] * b[column, depth]. The problem is symmetrical, so a
-// plan may exchange a and b; that is why bias and out have a stride along either axis.
+// The kernels compute out[row, column] = sum over depth of a[row, depth] * b[column, depth]. The problem is
+// symmetrical, so a plan may exchange a and b; that is why bias and out have a stride along either axis.
 #ifndef SACCADE_MATMUL_PARAMS_H_
 #define SACCADE_MATMUL_PARAMS_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plans tell the kernels of layer norm, softmax, activation and patches. Read by GLSL and C++ alike, so only
-// 32-bit members stand here. Strides are in elements.
+// What plans tell the kernels of layer norm, softmax, activation and patches. Read by GLSL and C++ alike, so
+// only 32-bit members stand here. Strides are in elements.
 #ifndef SACCADE_OPS_PARAMS_H_
 #define SACCADE_OPS_PARAMS_H_
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef SACCADE_REDUCE_GLSL
 #define SACCADE_REDUCE_GLSL
-// Reductions over a work-group of LOCAL_SIZE invocations, a power of two, through shared memory: nothing is assumed of
-// subgroups. Every invocation of the work-group must take part and gets the result.
+// Reductions over a work-group of LOCAL_SIZE invocations, a power of two, through shared memory: nothing is
+// assumed of subgroups. Every invocation of the work-group must take part and gets the result.
 
 shared vec2 reduceParts[LOCAL_SIZE];
 

@@ -21,8 +21,10 @@ Row rowOf(RowsParams p, uint index) {
   uint i2 = index - rest * p.size2;
   uint i0 = rest / p.size1;
   uint i1 = rest - i0 * p.size1;
-  return Row(tensorAddress(push.buffers[ROWS_BUFFER_X], i0 * p.xStride0 + i1 * p.xStride1 + i2 * p.xStride2),
-             tensorAddress(push.buffers[ROWS_BUFFER_OUT], i0 * p.outStride0 + i1 * p.outStride1 + i2 * p.outStride2));
+  uint xFirst = i0 * p.xStride0 + i1 * p.xStride1 + i2 * p.xStride2;
+  uint outFirst = i0 * p.outStride0 + i1 * p.outStride1 + i2 * p.outStride2;
+  return Row(tensorAddress(push.buffers[ROWS_BUFFER_X], xFirst),
+             tensorAddress(push.buffers[ROWS_BUFFER_OUT], outFirst));
 }
 
 #endif  // SACCADE_ROWS_GLSL

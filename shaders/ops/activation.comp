@@ -1,7 +1,7 @@
 #version 460
 // SPDX-License-Identifier: Apache-2.0
-// An activation, element by element. Each work-group takes STEPS * LOCAL_SIZE consecutive elements of a row, so that only the
-// row has to be divided into indices.
+// An activation, element by element. Each work-group takes STEPS * LOCAL_SIZE consecutive elements of a row,
+// so that only the row has to be divided into indices.
 
 #extension GL_GOOGLE_include_directive : require
 #include "activation.glsl"
@@ -18,6 +18,7 @@ void main() {
   for (uint step = 0; step < STEPS; step++) {
     uint i = first + step * LOCAL_SIZE + gl_LocalInvocationIndex;
     if (i >= p.size3) return;
-    storeElement(tensorAddress(row.out_, i), 0u, activate(ACTIVATION, loadElement(tensorAddress(row.x, i), 0u)));
+    float x = loadElement(tensorAddress(row.x, i), 0u);
+    storeElement(tensorAddress(row.out_, i), 0u, activate(ACTIVATION, x));
   }
 }

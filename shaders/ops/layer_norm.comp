@@ -1,7 +1,8 @@
 #version 460
 // SPDX-License-Identifier: Apache-2.0
-// Layer normalisation, one row per work-group. The first pass finds the mean, the second the squares around it; the second
-// also sums the differences themselves, which would be 0 but for the rounding of the mean, and corrects for them.
+// Layer normalisation, one row per work-group. The first pass finds the mean, the second the squares around
+// it; the second also sums the differences themselves, which would be 0 but for the rounding of the mean, and
+// corrects for them.
 
 #extension GL_GOOGLE_include_directive : require
 #include "rows.glsl"

@@ -1,9 +1,9 @@
 #version 460
 // SPDX-License-Identifier: Apache-2.0
-// Matrix product, ROWS rows of a per invocation. Elements of b have one address for the whole subgroup, so that a CPU device
-// reads each once and broadcasts it into the multiplication. Elements of a are read CHUNK at a time and serve COLUMNS
-// products each; on narrow subgroups they too are read with uniform addresses, lane by lane, and merged, which costs a
-// third of a gather.
+// Matrix product, ROWS rows of a per invocation. Elements of b have one address for the whole subgroup, so
+// that a CPU device reads each once and broadcasts it into the multiplication. Elements of a are read CHUNK
+// at a time and serve COLUMNS products each; on narrow subgroups they too are read with uniform addresses,
+// lane by lane, and merged, which costs a third of a gather.
 
 #extension GL_GOOGLE_include_directive : require
 #include "matmul.glsl"
@@ -46,16 +46,17 @@ void main() {
   Block b = blockOf(p, groupIndex(), ROWS * LOCAL_SIZE, COLUMNS);
   // Row r of the invocation is firstRow + r * LOCAL_SIZE + lane.
   uint row = b.firstRow + gl_LocalInvocationID.x;
-  // Where columns are contiguous they share one address: the last block moves back so that it ends at the last column,
-  // and computes some columns for a second time.
-  uint firstColumn = B_LAYOUT == MATMUL_LAYOUT_ACROSS ? min(b.firstColumn, p.columns - COLUMNS) : b.firstColumn;
+  // Where columns are contiguous they share one address: the last block moves back so that it ends at the
+  // last column, and computes some columns for a second time.
+  uint firstColumn = b.firstColumn;
+  if (B_LAYOUT == MATMUL_LAYOUT_ACROSS) firstColumn = min(firstColumn, p.columns - COLUMNS);
 
   float sums[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) sums[i] = 0.0;
 
   if (DEPTH != MATMUL_DEPTH_NONE) {
-    // Devices may execute a load with a uniform address although every invocation is switched off, so addresses
-    // stay inside the tensor even past the last row, the last column and the last step.
+    // Devices may execute a load with a uniform address although every invocation is switched off, so
+    // addresses stay inside the tensor even past the last row, the last column and the last step.
     [[unroll]] for (uint r = 0; r < ROWS; r++) {
       [[unroll]] for (uint lane = 0; lane < LANES; lane++) {
         uint laneRow = r * LOCAL_SIZE + (MERGE ? b.firstRow + lane : row);
@@ -69,13 +70,16 @@ void main() {
 
     uint k = 0;
     if (DEPTH == MATMUL_DEPTH_FULL) {
-      // Rows are read one step ahead. That order matters to compilers: a step whose rows are not defined in it is left as it
-      // is written, a column at a time; otherwise all products are formed first, and spilled.
+      // Rows are read one step ahead. That order matters to compilers: a step whose rows are not defined in
+      // it is left as it is written, a column at a time; otherwise all products are formed first, and
+      // spilled.
       loadRows(0u, p.aStrideDepth);
       do {
         Address bStep[CHUNK];
         if (B_LAYOUT != MATMUL_LAYOUT_DEPTH) {
-          [[unroll]] for (uint i = 0; i < CHUNK; i++) bStep[i] = tensorAddress(bColumn[0], (k + i) * p.bStrideDepth);
+          [[unroll]] for (uint i = 0; i < CHUNK; i++) {
+            bStep[i] = tensorAddress(bColumn[0], (k + i) * p.bStrideDepth);
+          }
         }
         [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
           Address bStepColumn = tensorAddress(bColumn[c], k);
@@ -106,20 +110,23 @@ void main() {
       }
       [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
         float element = loadElement(tensorAddress(bColumn[c], safeK * p.bStrideDepth), 0u);
-        [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r * COLUMNS + c] = fma(rest[r], element, sums[r * COLUMNS + c]);
+        [[unroll]] for (uint r = 0; r < ROWS; r++) {
+          sums[r * COLUMNS + c] = fma(rest[r], element, sums[r * COLUMNS + c]);
+        }
       }
     }
   }
 
-  // A loop that is not unrolled, or the driver compiles the epilogue ROWS * COLUMNS times. It needs an array that can be
-  // indexed, unlike the registers of the sums.
+  // A loop that is not unrolled, or the driver compiles the epilogue ROWS * COLUMNS times. It needs an array
+  // that can be indexed, unlike the registers of the sums.
   float results[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) results[i] = sums[i];
   uint skipped = b.firstColumn - firstColumn;
   [[dont_unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) {
     uint r = i / COLUMNS, c = i % COLUMNS;
     uint resultRow = row + r * LOCAL_SIZE, column = firstColumn + c;
-    float value = epilogue(p, b, min(resultRow, p.rows - 1u), min(column, p.columns - 1u), results[min(i, ROWS * COLUMNS - 1u)]);
+    float sum = results[min(i, ROWS * COLUMNS - 1u)];
+    float value = epilogue(p, b, min(resultRow, p.rows - 1u), min(column, p.columns - 1u), sum);
     if (resultRow < p.rows && c >= skipped && column < p.columns) storeOut(p, b, resultRow, column, value);
   }
 }

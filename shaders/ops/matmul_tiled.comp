@@ -1,8 +1,9 @@
 #version 460
 // SPDX-License-Identifier: Apache-2.0
-// Matrix product for GPUs without matrix units: tiles of a and b in shared memory, register blocks, no subgroup
-// operations. 128 invocations form 8 rows x 16 columns; invocation (y, x) owns rows y, y + 8, ... and columns
-// x, x + 16, ... of the tile. Outside the matrices the tiles hold 0, and what that yields is never stored.
+// Matrix product for GPUs without matrix units: tiles of a and b in shared memory, register blocks, no
+// subgroup operations. 128 invocations form 8 rows x 16 columns; invocation (y, x) owns rows y, y + 8, ...
+// and columns x, x + 16, ... of the tile. Outside the matrices the tiles hold 0, and what that yields is
+// never stored.
 
 #extension GL_GOOGLE_include_directive : require
 #include "matmul.glsl"
@@ -14,17 +15,17 @@ const uint PITCH = CHUNK + 1;  // an odd pitch spreads a column over all banks
 shared float aTile[TILE_ROWS * PITCH];
 shared float bTile[TILE_COLUMNS * PITCH];
 
-// Copies lines `first` .. `first + count - 1` of a matrix, CHUNK elements from depth k on, into a tile. Neighbouring
-// invocations read along the axis that is contiguous.
-#define STAGE(tile, count, layout, base, first, end, stride, strideDepth)                                      \
-  for (uint i = gl_LocalInvocationIndex; i < count * CHUNK; i += LOCAL_SIZE) {                                  \
-    uint line = layout == MATMUL_LAYOUT_ACROSS ? i % count : i / CHUNK;                                         \
-    uint d = layout == MATMUL_LAYOUT_ACROSS ? i / count : i % CHUNK;                                            \
-    float value = 0.0;                                                                                          \
-    if (first + line < end && k + d < p.depth) {                                                                \
-      value = loadElement(tensorAddress(base, (first + line) * stride + (k + d) * strideDepth), 0u);            \
-    }                                                                                                           \
-    tile[line * PITCH + d] = value;                                                                             \
+// Copies lines `first` .. `first + count - 1` of a matrix, CHUNK elements from depth k on, into a tile.
+// Neighbouring invocations read along the axis that is contiguous.
+#define STAGE(tile, count, layout, base, first, end, stride, strideDepth)                                   \
+  for (uint i = gl_LocalInvocationIndex; i < count * CHUNK; i += LOCAL_SIZE) {                              \
+    uint line = layout == MATMUL_LAYOUT_ACROSS ? i % count : i / CHUNK;                                     \
+    uint d = layout == MATMUL_LAYOUT_ACROSS ? i / count : i % CHUNK;                                        \
+    float value = 0.0;                                                                                      \
+    if (first + line < end && k + d < p.depth) {                                                            \
+      value = loadElement(tensorAddress(base, (first + line) * stride + (k + d) * strideDepth), 0u);        \
+    }                                                                                                       \
+    tile[line * PITCH + d] = value;                                                                         \
   }
 
 void main() {

@@ -6,8 +6,8 @@
 #include "rows.glsl"
 #include "reduce.glsl"
 
-// exp(x - maximum); exactly 0 for -inf, also where that is the maximum of the row. NaN is passed on here because
-// exp2 may lose it.
+// exp(x - maximum); exactly 0 for -inf, also where that is the maximum of the row. NaN is passed on here
+// because exp2 may lose it.
 float weightOf(float x, float maximum) {
   if (x == -kInfinity) return 0.0;
   float difference = x - maximum;
@@ -31,9 +31,11 @@ void main() {
   }
   sum = sumOverGroup(vec2(sum, 0.0)).x;
 
-  // Some element has weight 1, so a sum of 0 means that all are -inf. A NaN anywhere makes the sum NaN and with it the row.
+  // Some element has weight 1, so a sum of 0 means that all are -inf. A NaN anywhere makes the sum NaN and
+  // with it the row.
   float inverse = sum == 0.0 ? 0.0 : 1.0 / sum;
   for (uint i = lane; i < p.size3; i += LOCAL_SIZE) {
-    storeElement(tensorAddress(row.out_, i), 0u, weightOf(loadElement(tensorAddress(row.x, i), 0u), maximum) * inverse);
+    float x = loadElement(tensorAddress(row.x, i), 0u);
+    storeElement(tensorAddress(row.out_, i), 0u, weightOf(x, maximum) * inverse);
   }
 }

@@ -42,7 +42,6 @@ Values manyFloats() {
   return values;
 }
 
-
 TEST_F(ActivationTest, GeluIsAccurateRelativeToItsValueForEveryFloat) {
   const Values x = manyFloats(), result = run(Dtype::F32, x, Activation::Gelu);
   double worst = 0;
@@ -60,13 +59,14 @@ TEST_F(ActivationTest, GeluTanhIsAccurateForEveryFloat) {
   const Values x = manyFloats(), result = run(Dtype::F32, x, Activation::GeluTanh);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double expected = geluTanh(x[i]);
-    ASSERT_LE(std::abs(result[i] - expected), 3e-7 * std::max(1.0, std::abs(expected))) << "gelu_tanh(" << x[i] << ") is "
-                                                                                       << result[i];
+    ASSERT_LE(std::abs(result[i] - expected), 3e-7 * std::max(1.0, std::abs(expected)))
+        << "gelu_tanh(" << x[i] << ") is " << result[i];
   }
 }
 
 TEST_F(ActivationTest, TreatsNanAndInfinityAsPlainArithmeticDoes) {
-  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
   for (const Activation activation : {Activation::Gelu, Activation::GeluTanh}) {
     for (const Dtype dtype : {Dtype::F32, Dtype::F16, Dtype::BF16}) {
       const Values result = run(dtype, {infinity, nan, -infinity, 0.0f}, activation);

@@ -16,8 +16,8 @@ std::vector<Real> scalarLayerNorm(const Tensor& x, const LayerNormOptions& optio
     return std::vector<Real>(values.begin(), values.end());
   };
   const std::int64_t n = x.shape().back();
-  return reference::layerNorm<Real>(read(x), read(options.weight), read(options.bias), x.elementCount() / n, n,
-                                    options.epsilon);
+  return reference::layerNorm<Real>(read(x), read(options.weight), read(options.bias), x.elementCount() / n,
+                                    n, options.epsilon);
 }
 
 class LayerNorm : public OpsTest, public testing::WithParamInterface<Dtype> {
@@ -28,7 +28,8 @@ class LayerNorm : public OpsTest, public testing::WithParamInterface<Dtype> {
     stream.layerNorm(x, out, options);
     finish(stream);
     const Doubles expected = scalarLayerNorm<double>(x, options);
-    expectClose(out, expected, scalarLayerNorm<float>(x, options), reference::largestMagnitude(expected), what);
+    expectClose(out, expected, scalarLayerNorm<float>(x, options), reference::largestMagnitude(expected),
+                what);
   }
 
   Stream stream;
@@ -39,7 +40,8 @@ TEST_P(LayerNorm, NormalisesRowsOfAnyLength) {
     const Tensor x = random(GetParam(), {5, n});
     const std::string what = "N " + std::to_string(n);
     check(x, output(GetParam(), {5, n}), {.epsilon = 1e-6f}, what);
-    check(x, output(GetParam(), {5, n}), {.weight = random(GetParam(), {n}), .bias = random(GetParam(), {n})}, what);
+    check(x, output(GetParam(), {5, n}), {.weight = random(GetParam(), {n}), .bias = random(GetParam(), {n})},
+          what);
   }
 }
 

@@ -10,8 +10,8 @@
 namespace saccade::ops_test {
 namespace {
 
-// What an element of the result is, computed from the tensors as they are viewed: four axes, b, bias and residual
-// broadcast by expand().
+// What an element of the result is, computed from the tensors as they are viewed: four axes, b, bias and
+// residual broadcast by expand().
 template <typename Real>
 std::vector<Real> scalarMatmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
   const Shape& shape = a.shape();
@@ -28,8 +28,8 @@ std::vector<Real> scalarMatmul(const Tensor& a, const Tensor& b, const MatmulOpt
     const auto part = [&](const std::vector<Real>& values) {
       return std::span(values).subspan(matrix * (values.size() / matrices), values.size() / matrices);
     };
-    const std::vector<Real> one = reference::matmul<Real>(part(aValues), part(bValues), reference::WeightLayout::Nk,
-                                                          bias, rows, columns, depth);
+    const std::vector<Real> one = reference::matmul<Real>(
+        part(aValues), part(bValues), reference::WeightLayout::Nk, bias, rows, columns, depth);
     result.insert(result.end(), one.begin(), one.end());
   }
   if (options.activation != Activation::None) {
@@ -45,7 +45,8 @@ class Matmul : public OpsTest, public testing::WithParamInterface<MatmulVariant>
   Matmul() : stream(device), dtype(GetParam().dtype) {}
 
   // Runs the product into `out` and compares. The size of the sums is estimated from their depth.
-  void check(const Tensor& a, const Tensor& b, const Tensor& out, MatmulOptions options, const std::string& what) {
+  void check(const Tensor& a, const Tensor& b, const Tensor& out, MatmulOptions options,
+             const std::string& what) {
     options.kernel = GetParam().kernel;
     const PlanPtr plan = stream.matmul(a, b, out, options);
     EXPECT_STREQ(plan->info().kernel, GetParam().kernel);
@@ -107,9 +108,11 @@ TEST_P(Matmul, MultipliesBatchesWithOneWeightOrMany) {
     check(a, b, output(dtype, {2, 3, m, n}), {.residual = residual}, "contiguous");
     // Heads side by side, as attention wants them: the batch axes do not fold into rows.
     check(a, b, output(dtype, {2, m, 3, n}).transpose(1, 2), {}, "heads side by side");
-    check(random(dtype, {2, m, 3, k}).transpose(1, 2), b, output(dtype, {2, 3, m, n}), {}, "from heads side by side");
+    check(random(dtype, {2, m, 3, k}).transpose(1, 2), b, output(dtype, {2, 3, m, n}), {},
+          "from heads side by side");
   }
-  for (const Shape& shape : {Shape{1, 3, m, n}, Shape{2, 1, m, n}, Shape{1, 1, m, n}, Shape{1, 1, 1, n}, Shape{2, 3, 1, n}}) {
+  for (const Shape& shape :
+       {Shape{1, 3, m, n}, Shape{2, 1, m, n}, Shape{1, 1, m, n}, Shape{1, 1, 1, n}, Shape{2, 3, 1, n}}) {
     check(a, random(dtype, {1, 1, n, k}), output(dtype, {2, 3, m, n}), {.residual = random(dtype, shape)},
           "broadcast residual");
   }
@@ -119,7 +122,8 @@ TEST_P(Matmul, TreatsOneRowPerSampleAsRows) {
   // The class token of every sample, picked out of [B, T, E].
   const Tensor tokens = random(dtype, {9, 5, 33});
   const Tensor a = tokens.slice(1, 0, 1).unsqueeze(1);
-  check(a, random(dtype, {1, 1, 12, 33}), output(dtype, {9, 1, 1, 12}), {.bias = random(dtype, {12})}, "class tokens");
+  check(a, random(dtype, {1, 1, 12, 33}), output(dtype, {9, 1, 1, 12}), {.bias = random(dtype, {12})},
+        "class tokens");
 }
 
 TEST_P(Matmul, AppliesBiasThenActivationThenResidual) {
@@ -129,7 +133,9 @@ TEST_P(Matmul, AppliesBiasThenActivationThenResidual) {
   for (const Activation activation : {Activation::None, Activation::Gelu, Activation::GeluTanh}) {
     for (int given = 0; given < 4; ++given) {
       check(a, b, output(dtype, {1, 1, m, n}),
-            {.bias = given & 1 ? bias : Tensor{}, .residual = given & 2 ? residual : Tensor{}, .activation = activation},
+            {.bias = given & 1 ? bias : Tensor{},
+             .residual = given & 2 ? residual : Tensor{},
+             .activation = activation},
             "activation " + std::to_string(static_cast<int>(activation)) + " given " + std::to_string(given));
     }
   }
@@ -140,11 +146,13 @@ TEST_P(Matmul, WithoutDepthIsItsEpilogue) {
   const Tensor a = Tensor::empty(device, dtype, {1, 1, m, 0}), b = Tensor::empty(device, dtype, {1, 1, n, 0});
   check(a, b, output(dtype, {1, 1, m, n}), {}, "zeros");
   check(a, b, output(dtype, {1, 1, m, n}),
-        {.bias = random(dtype, {n}), .residual = random(dtype, {1, 1, m, n}), .activation = Activation::Gelu}, "epilogue");
+        {.bias = random(dtype, {n}), .residual = random(dtype, {1, 1, m, n}), .activation = Activation::Gelu},
+        "epilogue");
 }
 
 TEST_P(Matmul, WithoutRowsColumnsOrBatchDoesNothing) {
-  const Shape shapes[][2] = {{{1, 1, 0, 8}, {1, 1, 5, 8}}, {{1, 1, 6, 8}, {1, 1, 0, 8}}, {{0, 2, 6, 8}, {1, 1, 5, 8}}};
+  const Shape shapes[][2] = {
+      {{1, 1, 0, 8}, {1, 1, 5, 8}}, {{1, 1, 6, 8}, {1, 1, 0, 8}}, {{0, 2, 6, 8}, {1, 1, 5, 8}}};
   for (const auto& [a, b] : shapes) {
     const Tensor out = Tensor::empty(device, dtype, {a[0], a[1], a[2], b[2]});
     const PlanPtr plan = stream.matmul(Tensor::empty(device, dtype, a), Tensor::empty(device, dtype, b), out,
@@ -156,7 +164,8 @@ TEST_P(Matmul, WithoutRowsColumnsOrBatchDoesNothing) {
 
 TEST_P(Matmul, PassesNanAndInfinityOnToTheElementsThatUseThem) {
   const std::int64_t m = 20, n = 70, k = 21;
-  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              infinity = std::numeric_limits<float>::infinity();
   for (const std::int64_t depth : {std::int64_t{0}, std::int64_t{9}, k - 1}) {
     const Tensor a = random(dtype, {1, 1, m, k}), b = random(dtype, {1, 1, n, k});
     a.slice(2, 7, 8).slice(3, depth, depth + 1).upload(Values{nan});

@@ -27,7 +27,9 @@ Device openOnce() {
 
 OpsTest::OpsTest() : device(openOnce()), messagesBefore_(device.validationMessageCount()) {}
 
-void OpsTest::TearDown() { EXPECT_EQ(device.validationMessageCount(), messagesBefore_) << "validation messages"; }
+void OpsTest::TearDown() {
+  EXPECT_EQ(device.validationMessageCount(), messagesBefore_) << "validation messages";
+}
 
 Tensor OpsTest::random(Dtype dtype, const Shape& shape, float mean) {
   std::normal_distribution<float> normal(mean);
@@ -54,7 +56,9 @@ io::DType storage(Dtype dtype) {
   return dtype == Dtype::F32 ? io::DType::F32 : dtype == Dtype::F16 ? io::DType::F16 : io::DType::BF16;
 }
 
-std::string dtypeText(Dtype dtype) { return dtype == Dtype::F32 ? "f32" : dtype == Dtype::F16 ? "f16" : "bf16"; }
+std::string dtypeText(Dtype dtype) {
+  return dtype == Dtype::F32 ? "f32" : dtype == Dtype::F16 ? "f16" : "bf16";
+}
 
 std::vector<MatmulVariant> matmulVariants() {
   std::vector<MatmulVariant> variants;
@@ -77,7 +81,8 @@ Doubles doubles(const Tensor& tensor) { return doubles(tensor.download()); }
 void expectClose(const Tensor& result, const Doubles& expected, const Values& plain, double magnitude,
                  const std::string& what) {
   const std::vector<Doubles> plainResults{doubles(plain)};
-  const auto tolerance = reference::toleranceFromPlain(storage(result.dtype()), expected, plainResults, magnitude);
+  const auto tolerance =
+      reference::toleranceFromPlain(storage(result.dtype()), expected, plainResults, magnitude);
   const auto got = io::TensorData::fromFloats(storage(result.dtype()), result.shape(), result.download());
   const auto want = io::TensorData::fromDoubles(io::DType::F64, result.shape(), expected);
   const reference::TensorComparison comparison = reference::compareTensor("out", got, want, tolerance);

@@ -17,8 +17,8 @@ namespace saccade::ops_test {
 using Values = std::vector<float>;
 using Doubles = std::vector<double>;
 
-// Runs on the one device that all tests of the program share, with validation: a message of the validation layer fails
-// the test during which it came.
+// Runs on the one device that all tests of the program share, with validation: a message of the validation
+// layer fails the test during which it came.
 class OpsTest : public testing::Test {
  protected:
   OpsTest();

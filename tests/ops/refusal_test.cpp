@@ -7,20 +7,24 @@
 namespace saccade::ops_test {
 namespace {
 
-TensorDesc f32(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) { return {Dtype::F32, {a, b, c, d}}; }
+TensorDesc f32(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
+  return {Dtype::F32, {a, b, c, d}};
+}
 
 class OpsRefusal : public OpsTest {
  protected:
   // The plan of `desc` must be refused for `field`, with every part in the sentence.
   template <class Desc>
-  void expectRefusal(const Desc& desc, const std::string& field, const std::vector<std::string>& parts) const {
+  void expectRefusal(const Desc& desc, const std::string& field,
+                     const std::vector<std::string>& parts) const {
     try {
       device.plan(desc);
       ADD_FAILURE() << "nothing was refused; expected " << field;
     } catch (const Error& error) {
       EXPECT_EQ(error.field(), field) << error.what();
       for (const std::string& part : parts) {
-        EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what() << "\nlacks: " << part;
+        EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
+            << error.what() << "\nlacks: " << part;
       }
     }
   }
@@ -77,7 +81,8 @@ TEST_F(OpsRefusal, MatmulChecksDtypesStridesActivationAndKernel) {
 TEST_F(OpsRefusal, LayerNormChecksEpsilonAndItsVectors) {
   const LayerNormDesc good{.x = f32(1, 1, 3, 8)};
   LayerNormDesc desc = good;
-  for (const float epsilon : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+  for (const float epsilon :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     desc.epsilon = epsilon;
     expectRefusal(desc, "epsilon", {"finite and >= 0"});
   }

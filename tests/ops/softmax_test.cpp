@@ -38,16 +38,19 @@ TEST_P(Softmax, IsRightForRowsOfAnyLength) {
 }
 
 TEST_P(Softmax, TakesAndWritesStridedRows) {
-  check(random(GetParam(), {2, 5, 3, 20}).transpose(1, 2), output(GetParam(), {2, 3, 5, 25}).slice(3, 4, 24), "strided");
+  check(random(GetParam(), {2, 5, 3, 20}).transpose(1, 2), output(GetParam(), {2, 3, 5, 25}).slice(3, 4, 24),
+        "strided");
 }
 
 TEST_P(Softmax, SubtractsTheMaximumSoThatNothingOverflows) {
-  const Tensor x = Tensor::from(device, GetParam(), {2, 3}, Values{30000, 29999, -30000, -30000, -30000, -30001});
+  const Tensor x =
+      Tensor::from(device, GetParam(), {2, 3}, Values{30000, 29999, -30000, -30000, -30000, -30001});
   check(x, output(GetParam(), {2, 3}), "large");
 }
 
 TEST_P(Softmax, GivesMinusInfinityExactlyZeroAndARowOfNothingElseZeros) {
-  const Tensor x = Tensor::from(device, GetParam(), {2, 3}, Values{1, -kInfinity, 2, -kInfinity, -kInfinity, -kInfinity});
+  const Tensor x =
+      Tensor::from(device, GetParam(), {2, 3}, Values{1, -kInfinity, 2, -kInfinity, -kInfinity, -kInfinity});
   const Values values = check(x, output(GetParam(), {2, 3}), "hidden");
   EXPECT_EQ(values[1], 0);
   EXPECT_EQ((Values{values.begin() + 3, values.end()}), (Values{0, 0, 0}));
@@ -55,7 +58,8 @@ TEST_P(Softmax, GivesMinusInfinityExactlyZeroAndARowOfNothingElseZeros) {
 
 TEST_P(Softmax, ConfinesNanAndPlusInfinityToTheirRows) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const Tensor x = Tensor::from(device, GetParam(), {4, 3}, Values{1, 2, 3, 1, nan, 3, kInfinity, 2, 3, nan, nan, nan});
+  const Tensor x =
+      Tensor::from(device, GetParam(), {4, 3}, Values{1, 2, 3, 1, nan, 3, kInfinity, 2, 3, nan, nan, nan});
   const Tensor out = output(GetParam(), {4, 3});
   stream.softmax(x, out);
   finish(stream);
