@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "bench_workload.hpp"
+
+namespace saccade::tool {
+
+// Milliseconds of one run each.
+struct Run {
+  std::optional<double>
+      device;       // between timestamps before and after it; absent where the queue has no clock
+  double wall = 0;  // from recording to the end of the wait
+};
+
+// Records the workload once, submits it and waits.
+Run runOnce(const Device& device, Workload& workload);
+
+struct Measurement {
+  std::vector<Run> runs;  // without those that warmed up
+  double firstWall = 0;   // of the very first run: pipelines are compiled in it
+
+  double median(bool wall) const;
+  double minimum(bool wall) const;
+  bool hasDeviceTimes() const { return !runs.empty() && runs.front().device.has_value(); }
+};
+
+// `warmup` runs, at least one, then `repeat` runs that count.
+Measurement measure(const Device& device, Workload& workload, int warmup, int repeat);
+
+}  // namespace saccade::tool
