@@ -332,7 +332,8 @@ typedef enum SaccadeActivation {
  *   bias     [1, 1, 1, N], optional
  *   residual [B0 or 1, B1 or 1, M or 1, N], optional
  *   out      [B0, B1, M, N]
- * All of one dtype: F32, F16 or BF16. K of 0 gives residual + activation(bias). */
+ * All of one dtype: F32, F16 or BF16. K of 0 gives residual + activation(bias); K is at most 2^31 - 1. out may be
+ * the residual itself: the same address and strides, nothing broadcast. */
 typedef struct SaccadeMatmulDesc {
   uint32_t structSize;
   SaccadeTensorDesc a, b, bias, residual, out;
@@ -346,8 +347,8 @@ typedef struct SaccadeMatmulBuffers {
 } SaccadeMatmulBuffers;
 
 /* Layer normalisation over axis 3 (Ba et al. 2016): (x - mean) / sqrt(var + epsilon) * weight + bias, biased
- * variance, fp32 statistics. x and out [.., .., .., N] of one dtype, F32, F16 or BF16; weight and bias [1, 1, 1, N] of the
- * same dtype, both or neither. */
+ * variance, fp32 statistics. x and out [.., .., .., N] of one dtype, F32, F16 or BF16; weight and bias
+ * [1, 1, 1, N] of the same dtype, both or neither. out may be x itself: the same address and strides. */
 typedef struct SaccadeLayerNormDesc {
   uint32_t structSize;
   SaccadeTensorDesc x, weight, bias, out;
@@ -360,7 +361,8 @@ typedef struct SaccadeLayerNormBuffers {
   SaccadeBuffer x, weight, bias, out;
 } SaccadeLayerNormBuffers;
 
-/* Softmax over axis 3. x and out of one dtype. -inf gives exactly 0; a row of only -inf gives 0 throughout. */
+/* Softmax over axis 3. x and out of one dtype. -inf gives exactly 0; a row of only -inf gives 0 throughout; NaN
+ * or +inf makes its row NaN. out may be x itself: the same address and strides. */
 typedef struct SaccadeSoftmaxDesc {
   uint32_t structSize;
   SaccadeTensorDesc x, out;
@@ -372,7 +374,8 @@ typedef struct SaccadeSoftmaxBuffers {
   SaccadeBuffer x, out;
 } SaccadeSoftmaxBuffers;
 
-/* An activation, element by element. x and out of one dtype and shape. */
+/* An activation, element by element. x and out of one dtype and shape. out may be x itself: the same address and
+ * strides. */
 typedef struct SaccadeActivationDesc {
   uint32_t structSize;
   SaccadeTensorDesc x, out;

@@ -105,6 +105,14 @@ TEST_F(ActivationTest, TakesAndWritesStridedTensors) {
   }
 }
 
+TEST_F(ActivationTest, MayWriteOverItsInput) {
+  const Tensor x = random(Dtype::F32, {7, 1300});
+  const Values expected = run(Dtype::F32, x.download(), Activation::Gelu);
+  stream.activation(x, x, {.activation = Activation::Gelu});
+  finish(stream);
+  EXPECT_EQ(x.download(), expected);
+}
+
 TEST_F(ActivationTest, OfNothingDoesNothing) {
   const Tensor empty = Tensor::empty(device, Dtype::F32, {0});
   EXPECT_EQ(stream.activation(empty, empty, {})->info().dispatchCount, 0u);

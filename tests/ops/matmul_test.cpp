@@ -141,6 +141,15 @@ TEST_P(Matmul, AppliesBiasThenActivationThenResidual) {
   }
 }
 
+TEST_P(Matmul, MayAddToItsResidualInPlace) {
+  const Tensor a = random(dtype, {1, 1, 50, 40}), b = random(dtype, {1, 1, 70, 40});
+  const Tensor residual = random(dtype, {1, 1, 50, 70}), apart = output(dtype, {1, 1, 50, 70});
+  stream.matmul(a, b, apart, {.residual = residual, .kernel = GetParam().kernel});
+  stream.matmul(a, b, residual, {.residual = residual, .kernel = GetParam().kernel});
+  finish(stream);
+  EXPECT_EQ(residual.downloadBytes(), apart.downloadBytes());
+}
+
 TEST_P(Matmul, WithoutDepthIsItsEpilogue) {
   const std::int64_t m = 11, n = 21;
   const Tensor a = Tensor::empty(device, dtype, {1, 1, m, 0}), b = Tensor::empty(device, dtype, {1, 1, n, 0});

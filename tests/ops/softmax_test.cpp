@@ -42,6 +42,15 @@ TEST_P(Softmax, TakesAndWritesStridedRows) {
         "strided");
 }
 
+TEST_P(Softmax, MayWriteOverItsInput) {
+  const Tensor x = random(GetParam(), {7, 300});
+  const Doubles expected = scalarSoftmax<double>(x);
+  const Values plain = scalarSoftmax<float>(x);
+  stream.softmax(x, x);
+  finish(stream);
+  expectClose(x, expected, plain, 1, "in place");
+}
+
 TEST_P(Softmax, SubtractsTheMaximumSoThatNothingOverflows) {
   const Tensor x =
       Tensor::from(device, GetParam(), {2, 3}, Values{30000, 29999, -30000, -30000, -30000, -30001});
