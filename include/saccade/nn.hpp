@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules made of Saccade's operators: multi-head attention, the pre-norm transformer block, the Vision Transformer.
-// They only record into a saccade::Stream, so what runtime.hpp says of order, errors and lifetime holds for them too.
+// Modules made of Saccade's operators: multi-head attention, the pre-norm transformer block, the Vision
+// Transformer. They only record into a saccade::Stream, so what runtime.hpp says of order, errors and
+// lifetime holds for them too.
 //
 //   nn::Vit vit = nn::Vit::load(device, "model.safetensors");
 //   nn::Workspace workspace(device);
@@ -9,9 +10,10 @@
 //   vit.forward(stream, workspace, images, {.logits = logits});
 //   stream.wait();
 //
-// Modules are immutable once made: several threads may record one at once, each with a stream and a workspace of its own.
-// All tensors of a module and of a call have one dtype, F32, F16 or BF16, unless something else is noted. Every function
-// throws saccade::Error (InvalidArgument: a shape or dtype, named) and whatever the operators throw.
+// Modules are immutable once made: several threads may record one at once, each with a stream and a workspace
+// of its own. All tensors of a module and of a call have one dtype, F32, F16 or BF16, unless something else
+// is noted. Every function throws saccade::Error (InvalidArgument: a shape or dtype, named) and whatever the
+// operators throw.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +27,15 @@
 
 namespace saccade::nn {
 
-// Memory for what a module computes on the way. A tensor of it is made when first asked for, grows when a larger one is
-// asked for, and is used again by every later call, so that a second forward of the same size allocates nothing. For
-// one stream at a time: calls that share a workspace run one after the other.
+// Memory for what a module computes on the way. A tensor of it is made when first asked for, grows when a
+// larger one is asked for, and is used again by every later call, so that a second forward of the same size
+// allocates nothing. For one stream at a time: calls that share a workspace run one after the other.
 class Workspace {
  public:
   explicit Workspace(Device device) : device_(std::move(device)) {}
 
-  // A contiguous tensor over the memory that goes by `name`. Invalidates what was handed out under that name before.
+  // A contiguous tensor over the memory that goes by `name`. Invalidates what was handed out under that name
+  // before.
   Tensor tensor(const std::string& name, Dtype dtype, const Shape& shape);
 
   const Device& device() const noexcept { return device_; }
@@ -61,22 +64,24 @@ struct MultiheadAttentionOptions {
   Causal causal = Causal::None;
   Tensor residual = {};  // [B, Tq, E], added to the result
   Tensor probs = {};     // output [B, num_heads, Tq, Tk]: the attention weights
-  // Queries come from tokens queryBegin .. queryEnd-1 of x alone, and `out`, `residual` and `probs` have Tq = queryEnd -
-  // queryBegin; keys still come from all. -1: to the last token.
+  // Queries come from tokens queryBegin .. queryEnd-1 of x alone, and `out`, `residual` and `probs` have Tq =
+  // queryEnd - queryBegin; keys still come from all. -1: to the last token. With `causal` the range must hold the
+  // last token (BottomRight) or the first (TopLeft).
   std::int64_t queryBegin = 0, queryEnd = -1;
   std::string kernel = {};  // variant of the attention; empty: the planner's choice
 };
 
-// Multi-head attention (Vaswani et al. 2017): out = out_proj(attention(q_proj(x), k_proj(y), v_proj(y))), y = x or keysFrom. With
-// head_dim_qk = q_proj outputs / num_heads and head_dim_v = v_proj outputs / num_heads_kv, head h owns channels
-// h * head_dim .. h * head_dim + head_dim - 1 of a projection; softmax_scale is 1/sqrt(head_dim_qk). Query, key and value are
-// strided views of the projections: nothing is copied. A row that sees no key gives the bias of out_proj.
+// Multi-head attention (Vaswani et al. 2017): out = out_proj(attention(q_proj(x), k_proj(y), v_proj(y))), y =
+// x or keysFrom. With head_dim_qk = q_proj outputs / num_heads and head_dim_v = v_proj outputs /
+// num_heads_kv, head h owns channels h * head_dim .. h * head_dim + head_dim - 1 of a projection;
+// softmax_scale is 1/sqrt(head_dim_qk). Query, key and value are strided views of the projections: nothing is
+// copied. A row that sees no key gives the bias of out_proj.
 class MultiheadAttention {
  public:
   // One weight with the rows of Q, then K, then V: [(num_heads + 2 num_heads_kv) * head_dim, E].
   static MultiheadAttention fused(Linear qkv, Linear out, std::int64_t numHeads, std::int64_t numHeadsKv = 0);
-  // [num_heads * head_dim_qk, E], [num_heads_kv * head_dim_qk, Ekv], [num_heads_kv * head_dim_v, Ekv]. numHeadsKv of 0 means
-  // numHeads. `out` is [Eout, num_heads * head_dim_v].
+  // [num_heads * head_dim_qk, E], [num_heads_kv * head_dim_qk, Ekv], [num_heads_kv * head_dim_v, Ekv].
+  // numHeadsKv of 0 means numHeads. `out` is [Eout, num_heads * head_dim_v].
   static MultiheadAttention separate(Linear query, Linear key, Linear value, Linear out, std::int64_t numHeads,
                                      std::int64_t numHeadsKv = 0);
 
@@ -96,8 +101,9 @@ class MultiheadAttention {
                      std::int64_t numHeadsKv);
   Heads project(Stream& stream, Workspace& workspace, const Tensor& queries, const Tensor& keys) const;
 
-  Linear fused_;               // absent if the projections are separate
-  Linear query_, key_, value_, out_;  // the first three are parts of fused_ if that is there
+  Linear fused_;                // absent if the projections are separate
+  Linear query_, key_, value_;  // parts of fused_ if that is there
+  Linear out_;
   std::int64_t numHeads_ = 0, numHeadsKv_ = 0;
 };
 
@@ -109,8 +115,9 @@ struct TransformerBlock {
   Linear fc1, fc2;
   Activation activation = Activation::Gelu;
 
-  // x and out [B, T, E]; they may be the same tensor, which then is updated in place. Of the options, `residual` is the block's own
-  // and must be absent; with a range of queries out has as many tokens as the range and must not share memory with x.
+  // x and out [B, T, E]; they may be the same tensor, which then is updated in place. Of the options,
+  // `residual` is the block's own and must be absent; with a range of queries out has as many tokens as the
+  // range and must not share memory with x.
   void forward(Stream& stream, Workspace& workspace, const Tensor& x, const Tensor& out,
                const MultiheadAttentionOptions& options = {}) const;
 };
@@ -143,8 +150,8 @@ struct VitWeights {
   Linear head;  // [numClasses, E]; absent without classes
 };
 
-// What a forward computes: the tensors that are given are written, and nothing is computed that none of them needs.
-// T = 1 + number of patches; token 0 is the class token.
+// What a forward computes: the tensors that are given are written, and nothing is computed that none of them
+// needs. T = 1 + number of patches; token 0 is the class token.
 struct VitOutputs {
   Tensor logits = {};          // [B, numClasses]: head(norm(class token))
   Tensor features = {};        // [B, E]: norm(class token)
@@ -154,13 +161,13 @@ struct VitOutputs {
   Tensor states = {};          // [depth + 1, B, T, E]: before the first block, and after each
 };
 
-// Vision Transformer (Dosovitskiy et al. 2021) with a class token and learned positions, as timm's VisionTransformer, or
-// DINOv2 (Oquab et al. 2023). A cheap handle: copies share the weights.
+// Vision Transformer (Dosovitskiy et al. 2021) with a class token and learned positions, as timm's
+// VisionTransformer, or DINOv2 (Oquab et al. 2023). A cheap handle: copies share the weights.
 class Vit {
  public:
-  // A safetensors file with the names of timm's VisionTransformer or of Hugging Face's Dinov2Model. Computes in `dtype`,
-  // whatever the file holds. Throws Error InvalidArgument for a file that cannot be read or whose tensors (named) are missing or
-  // misshapen.
+  // A safetensors file with the names of timm's VisionTransformer or of Hugging Face's Dinov2Model. Computes
+  // in `dtype`, whatever the file holds. Throws Error InvalidArgument for a file that cannot be read or whose
+  // tensors (named) are missing or misshapen.
   static Vit load(const Device& device, const std::filesystem::path& path, Dtype dtype = Dtype::F32);
 
   Vit(const Device& device, VitConfig config, VitWeights weights);
@@ -168,9 +175,10 @@ class Vit {
   const VitConfig& config() const noexcept;
   Dtype dtype() const noexcept;
 
-  // images [B, C, H, W], normalised; H and W are multiples of patchSize. If there are other numbers of patches than the stored
-  // positions are for, those are resized bicubically (a = -0.75, align_corners false, no antialiasing), once per size.
-  // `attentionKernel`: variant of the attention; empty: the planner's choice.
+  // images [B, C, H, W], normalised; H and W are multiples of patchSize. If there are other numbers of
+  // patches than the stored positions are for, those are resized bicubically (a = -0.75, align_corners false,
+  // no antialiasing), once per size. `attentionKernel`: variant of the attention; empty: the planner's
+  // choice.
   void forward(Stream& stream, Workspace& workspace, const Tensor& images, const VitOutputs& outputs,
                const std::string& attentionKernel = {}) const;
 

@@ -38,7 +38,8 @@ TensorData parse(const std::filesystem::path& path, std::span<const std::byte> b
       size = size << 8 | std::to_integer<std::uint64_t>(bytes[4 + 4 * axis + byte]);
     }
     shape.push_back(static_cast<std::int64_t>(size));
-    count = size != 0 && count > std::numeric_limits<std::uint64_t>::max() / size ? bytes.size() : count * size;
+    const bool overflows = size != 0 && count > std::numeric_limits<std::uint64_t>::max() / size;
+    count = overflows ? bytes.size() : count * size;  // in either case more than the file holds
   }
   const std::span<const std::byte> elements = bytes.subspan(headerSize);
   if (count != elements.size()) {

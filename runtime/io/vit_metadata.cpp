@@ -75,7 +75,8 @@ std::optional<double> VitMetadata::positive(const std::string& key) const {
   }
   const std::optional<double> value = parseFinite(*text);
   if (!value || *value <= 0 || *value > static_cast<double>(kMaxVitDimension)) {
-    throw error(key, fmt::format("'{}'", *text), fmt::format("it must be a number above 0, at most {}", kMaxVitDimension));
+    throw error(key, fmt::format("'{}'", *text),
+                fmt::format("it must be a number above 0, at most {}", kMaxVitDimension));
   }
   return value;
 }

@@ -26,8 +26,8 @@ struct IntegerRange {
 std::int64_t parseInteger(const std::filesystem::path& path, const std::string& field, std::string_view text,
                           const IntegerRange& range);
 
-// What a model's metadata say of its geometry and its pictures. A key that is absent gives std::nullopt; a value that
-// makes no sense throws FileError naming the key. Looks at its arguments, which must outlive it.
+// What a model's metadata say of its geometry and its pictures. A key that is absent gives std::nullopt; a
+// value that makes no sense throws FileError naming the key. Looks at its arguments, which must outlive it.
 class VitMetadata {
  public:
   VitMetadata(const std::filesystem::path& path, const Metadata& metadata) : path_(path), metadata_(metadata) {}

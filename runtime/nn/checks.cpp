@@ -11,7 +11,8 @@ namespace saccade::nn {
 namespace {
 
 bool fits(const Shape& shape, const Shape& wanted) {
-  return std::ranges::equal(shape, wanted, [](std::int64_t size, std::int64_t want) { return want == -1 || size == want; });
+  return std::ranges::equal(shape, wanted,
+                            [](std::int64_t size, std::int64_t want) { return want == -1 || size == want; });
 }
 
 }  // namespace

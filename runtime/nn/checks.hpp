@@ -12,7 +12,8 @@ namespace saccade::nn {
 
 std::string shapeText(const Shape& shape);  // "[2,197,768]"
 
-// Throw Error InvalidArgument naming `field` unless the tensor is there and has that shape; a size of -1 fits every size.
+// Throw Error InvalidArgument naming `field` unless the tensor is there and has that shape; a size of -1 fits
+// every size.
 void requireShape(const Tensor& tensor, const std::string& field, const Shape& shape);
 void requireLinear(const Linear& linear, const std::string& field, std::int64_t outputs, std::int64_t inputs);
 

@@ -115,6 +115,11 @@ void MultiheadAttention::forward(Stream& stream, Workspace& workspace, const Ten
     refuse("queryBegin .. queryEnd", fmt::format("{} .. {}", options.queryBegin, queryEnd),
            fmt::format("it must be a range of the {} tokens of x", x.size(1)));
   }
+  if ((options.causal == Causal::BottomRight && queryEnd != x.size(1)) ||
+      (options.causal == Causal::TopLeft && options.queryBegin != 0)) {
+    refuse("causal", "given with a range of queries in the middle",
+           "its diagonal stays in place only if bottom_right has the last queries and top_left the first");
+  }
   const Tensor queries = x.slice(1, options.queryBegin, queryEnd);
   requireShape(out, "out", {x.size(0), queries.size(1), out_.weight.size(0)});
   if (options.residual) {

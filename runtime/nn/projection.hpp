@@ -10,8 +10,8 @@ struct ProjectionOptions {
   Activation activation = Activation::None;
 };
 
-// out = residual + activation(x weight^T + bias) with x [B, T, inputs] and out [B, T, outputs], of any strides. Batch entries
-// and tokens become the rows of one matrix where the strides allow it.
+// out = residual + activation(x weight^T + bias) with x [B, T, inputs] and out [B, T, outputs], of any
+// strides. Batch entries and tokens become the rows of one matrix where the strides allow it.
 void project(Stream& stream, const Linear& linear, const Tensor& x, const Tensor& out,
              const ProjectionOptions& options = {});
 

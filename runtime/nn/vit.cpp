@@ -110,7 +110,8 @@ void Vit::checkCall(const Tensor& images, const VitOutputs& outputs) const {
   check(outputs.states, "states", {config.depth + 1, batch, tokens, config.embedDim});
   for (const auto& [block, probs] : outputs.probs) {
     if (block < 0 || block >= config.depth) {
-      refuse("probs", fmt::format("for block {}", block), fmt::format("the model has blocks 0 .. {}", config.depth - 1));
+      refuse("probs", fmt::format("for block {}", block),
+             fmt::format("the model has blocks 0 .. {}", config.depth - 1));
     }
     check(probs, "probs", {batch, config.numHeads, tokens, tokens});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole trained model on the device. Its weights (88 MB) are not kept here: tools/models/fetch_dinov2 fetches them, and the
-// variable SACCADE_DINOV2 says where they are.
+// A whole trained model on the device. Its weights (88 MB) are not kept here: tools/models/fetch_dinov2 fetches
+// them, and the variable SACCADE_DINOV2 says where they are.
 #include <cmath>
 #include <cstdlib>
 

@@ -68,7 +68,8 @@ Modules randomModules(const Device& device, const Sizes& sizes) {
 
 class MultiheadAttentionOnKernel : public NnTestOfKernel {
  protected:
-  // Runs a random module on x [2, seqlenQ, embedDim] and, unless seqlenK is 0, y [2, seqlenK, keyDim], and compares.
+  // Runs a random module on x [2, seqlenQ, embedDim] and, unless seqlenK is 0, y [2, seqlenK, keyDim], and
+  // compares.
   void compare(const Sizes& sizes, std::int64_t seqlenQ, std::int64_t seqlenK,
                const std::vector<std::uint8_t>& padding = {}) {
     const Modules modules = randomModules(device, sizes);
@@ -113,12 +114,15 @@ class MultiheadAttentionOnKernel : public NnTestOfKernel {
       const io::TensorData& data = file.requireInput(input);
       return Tensor::fromBytes(device, dtype, data.shape(), data.bytes());
     };
-    const auto linear = [&](const std::string& part) { return Linear{tensor(part + "_weight"), tensor(part + "_bias")}; };
+    const auto linear = [&](const std::string& part) {
+      return Linear{tensor(part + "_weight"), tensor(part + "_bias")};
+    };
     const std::int64_t heads = file.requireInteger("num_heads");
     const bool fused = file.input("in_proj_weight") != nullptr;
     const auto module =
         fused ? MultiheadAttention::fused(linear("in_proj"), linear("out_proj"), heads)
-              : MultiheadAttention::separate(linear("q_proj"), linear("k_proj"), linear("v_proj"), linear("out_proj"), heads);
+              : MultiheadAttention::separate(linear("q_proj"), linear("k_proj"), linear("v_proj"),
+                                             linear("out_proj"), heads);
     const io::Shape shape = file.expected.at("out").shape();
     const io::Shape probsShape = file.expected.at("probs").shape();
     MultiheadAttentionOptions options;
@@ -150,7 +154,8 @@ TEST_P(MultiheadAttentionOnKernel, AgreesWithTheScalarPathWhenCausalWithGroupedH
 TEST_P(MultiheadAttentionOnKernel, TakesKeysFromOtherTokensWithOneFusedWeight) { compare({}, 6, 13); }
 
 TEST_P(MultiheadAttentionOnKernel, TakesOtherWidthsOfKeysAndValues) {
-  compare({.embedDim = 24, .keyDim = 10, .headDim = 6, .headDimV = 7, .numHeads = 4, .numHeadsKv = 2, .fused = false}, 9, 11);
+  compare({.embedDim = 24, .keyDim = 10, .headDim = 6, .headDimV = 7, .numHeads = 4, .numHeadsKv = 2,
+           .fused = false}, 9, 11);
 }
 
 TEST_P(MultiheadAttentionOnKernel, GivesTheBiasOfTheOutputProjectionWhereAllKeysArePadding) {
@@ -223,11 +228,34 @@ TEST_F(MultiheadAttentionModule, RefusesAPaddingMaskBesideAMask) {
   EXPECT_NE(text.find("keyPaddingMask"), std::string::npos) << text;
 }
 
+TEST_F(MultiheadAttentionModule, ComputesTheLastQueriesOfACausalModuleAsItComputesAll) {
+  const Modules modules = randomModules(device, {});
+  const Tensor x = Tensor::from(device, Dtype::F32, {1, 9, 24}, randomValues(9 * 24, 4));
+  const Tensor all = Tensor::empty(device, Dtype::F32, {1, 9, 24});
+  const Tensor last = Tensor::empty(device, Dtype::F32, {1, 2, 24});
+  modules.onDevice.forward(stream, workspace, x, all, {.causal = Causal::BottomRight});
+  modules.onDevice.forward(stream, workspace, x, last, {.causal = Causal::BottomRight, .queryBegin = 7});
+  stream.wait();
+  const std::vector<float> wanted = all.slice(1, 7, 9).download();
+  expectNear("out", last, {1, 2, 24}, std::vector<double>(wanted.begin(), wanted.end()), {.absolute = 4e-6});
+}
+
+TEST_F(MultiheadAttentionModule, RefusesACausalRangeThatWouldMoveTheDiagonal) {
+  const auto module = MultiheadAttention::fused(linear(24, 8), linear(8, 8), 2);
+  const Tensor x = Tensor::zeros(device, Dtype::F32, {1, 3, 8});
+  const std::string text = refusal([&] {
+    module.forward(stream, workspace, x, Tensor::empty(device, Dtype::F32, {1, 2, 8}),
+                   {.causal = Causal::BottomRight, .queryEnd = 2});
+  });
+  EXPECT_NE(text.find("causal"), std::string::npos) << text;
+}
+
 TEST_F(MultiheadAttentionModule, RefusesARangeOfQueriesOutsideTheTokens) {
   const auto module = MultiheadAttention::fused(linear(24, 8), linear(8, 8), 2);
   const Tensor x = Tensor::zeros(device, Dtype::F32, {1, 3, 8});
   const std::string text = refusal([&] {
-    module.forward(stream, workspace, x, Tensor::empty(device, Dtype::F32, {1, 2, 8}), {.queryBegin = 2, .queryEnd = 4});
+    module.forward(stream, workspace, x, Tensor::empty(device, Dtype::F32, {1, 2, 8}),
+                   {.queryBegin = 2, .queryEnd = 4});
   });
   EXPECT_NE(text.find("2 .. 4"), std::string::npos) << text;
 }

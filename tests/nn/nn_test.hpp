@@ -12,8 +12,8 @@
 
 namespace saccade::nn {
 
-// The device that all tests of the program share: SACCADE_DEVICE or the best one, with validation. It is one device per kernel,
-// which every plan of that kernel's operator uses; "": the planner's choice.
+// The device that all tests of the program share: SACCADE_DEVICE or the best one, with validation. It is one
+// device per kernel, which every plan of that kernel's operator uses; "": the planner's choice.
 Device testDevice(const std::string& kernel = "");
 
 // Fails the test during which the validation layer had something to say.

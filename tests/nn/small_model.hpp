@@ -9,8 +9,8 @@
 
 namespace saccade {
 
-// A model of random weights under the names of Hugging Face's Dinov2Model: 2 blocks of 24 channels in 3 heads, 3 x 3 stored
-// patches of 4 x 4 pixels.
+// A model of random weights under the names of Hugging Face's Dinov2Model: 2 blocks of 24 channels in 3
+// heads, 3 x 3 stored patches of 4 x 4 pixels.
 inline io::Safetensors smallDinov2(const std::string& prefix = "") {
   io::Safetensors file{"small.safetensors", {{"num_heads", "3"}, {"epsilon", "1e-06"}}, {}};
   std::mt19937 generator(7);

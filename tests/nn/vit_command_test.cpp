@@ -126,7 +126,8 @@ TEST_F(VitCommand, TakesPicturesOfTheSizeThatIsAskedFor) {
       vit(smallBackbone(), {samples[0], "--size", "300", "--attention", folder / "maps", "--json"});
   ASSERT_EQ(result.exitCode, 0) << result.err;
   EXPECT_EQ(io::readPicture(folder / "maps" / std::filesystem::path(samples[0]).filename()).height, 300);
-  expectRefused(smallBackbone(), {samples[0], "--size", "301"}, "--size: 301 is not a multiple of the patch size 4; 300 is");
+  expectRefused(smallBackbone(), {samples[0], "--size", "301"},
+                "--size: 301 is not a multiple of the patch size 4; 300 is");
 }
 
 TEST_F(VitCommand, LooksAtAPictureToItsEdgesIfAskedTo) {
@@ -170,7 +171,8 @@ TEST_F(VitCommand, RefusesWhatIsNoPicture) {
 }
 
 TEST_F(VitCommand, RefusesAModelThatLacksATensor) {
-  expectRefused(smallBackbone("dinov2.encoder.layer.1.mlp.fc1.bias"), {samples[0]}, "'dinov2.encoder.layer.1.mlp.fc1.bias'");
+  const std::string missing = "dinov2.encoder.layer.1.mlp.fc1.bias";
+  expectRefused(smallBackbone(missing), {samples[0]}, "'" + missing + "'");
   expectRefused(folder / "missing.safetensors", {samples[0]}, "missing.safetensors");
   expectRefused(samples[0], {samples[0]}, samples[0]);
 }

@@ -190,7 +190,8 @@ TEST_F(VitModule, RefusesOutputsOfAnotherShape) {
 TEST_F(VitModule, RefusesLogitsOfABackbone) {
   const Vit vit = uploadVit(device, smallWeights());
   const Tensor logits = Tensor::empty(device, Dtype::F32, {1, 10});
-  const std::string text = refusal([&] { vit.forward(stream, workspace, randomImages(1, 12, 12), {.logits = logits}); });
+  const std::string text =
+      refusal([&] { vit.forward(stream, workspace, randomImages(1, 12, 12), {.logits = logits}); });
   EXPECT_NE(text.find("this model has no head"), std::string::npos) << text;
 }
 

@@ -27,10 +27,12 @@ constexpr const char* kExamples =
 
 void addVitCommand(CLI::App& app, Globals& globals) {
   const auto options = std::make_shared<VitOptions>();
-  CLI::App& command = addSubcommand(app, globals, "vit",
-                                    "Run a Vision Transformer on pictures: classes, features, attention maps", kExamples);
+  CLI::App& command =
+      addSubcommand(app, globals, "vit",
+                    "Run a Vision Transformer on pictures: classes, features, attention maps", kExamples);
   command.add_option("--model", options->model, "Weights, a safetensors file")->required()->type_name("FILE");
-  CLI::Option* pictures = command.add_option("pictures", options->pictures, "PNG or JPEG files")->type_name("PICTURE");
+  CLI::Option* pictures =
+      command.add_option("pictures", options->pictures, "PNG or JPEG files")->type_name("PICTURE");
   CLI::Option* attention =
       command.add_option("--attention", options->attention, "Write an attention map of every picture into this folder")
           ->type_name("DIR");
@@ -45,16 +47,17 @@ void addVitCommand(CLI::App& app, Globals& globals) {
           ->type_name("SIZE");
   CLI::Option* crop =
       command.add_option("--crop", options->crop,
-                         "How much of a picture's shorter side is looked at; the rest is border. Pictures that have the "
-                         "right size already are not cropped")
+                         "How much of a picture's shorter side is looked at; the rest is border. Pictures that "
+                         "have the right size already are not cropped")
           ->check(CLI::Range(0.1, 1.0))
           ->capture_default_str()
           ->type_name("SHARE");
   command.add_option("--batch", options->batch, "Pictures per forward; without it 8, or 250 of a data set")
       ->check(CLI::Range(1, 100000))
       ->type_name("N");
-  CLI::Option* images = command.add_option("--idx", options->images, "Classify the images of this idx file (may be gzipped)")
-                            ->type_name("FILE");
+  CLI::Option* images =
+      command.add_option("--idx", options->images, "Classify the images of this idx file (may be gzipped)")
+          ->type_name("FILE");
   CLI::Option* labels = command.add_option("--labels", options->labels, "Their classes, an idx file, for the accuracy")
                             ->type_name("FILE");
   CLI::Option* expected =

@@ -61,8 +61,9 @@ std::vector<std::uint8_t> classify(const nn::Vit& vit, Stream& stream, const io:
   for (std::int64_t begin = 0; begin < count; begin += batch) {
     const std::int64_t size = std::min(batch, count - begin);
     std::vector<float> values(static_cast<std::size_t>(size * pixels));
+    const auto bytes = images.bytes().subspan(static_cast<std::size_t>(begin * pixels), values.size());
     for (std::size_t index = 0; index < values.size(); ++index) {
-      const auto pixel = std::to_integer<std::uint8_t>(images.bytes()[static_cast<std::size_t>(begin * pixels) + index]);
+      const auto pixel = std::to_integer<std::uint8_t>(bytes[index]);
       values[index] = static_cast<float>((pixel / 255.0 - config.mean[0]) / config.std[0]);
     }
     const Tensor input = workspace.tensor("images", vit.dtype(), {size, 1, images.shape()[1], images.shape()[2]});

@@ -25,7 +25,8 @@ using nlohmann::ordered_json;
 
 constexpr std::int64_t kBackboneSize = 224;
 constexpr std::int64_t kDefaultBatch = 8;
-// Enlarging a picture of a few rows until its shorter side fits would take gigabytes for what is cropped again.
+// Enlarging a picture of a few rows until its shorter side fits would take gigabytes for what is cropped
+// again.
 constexpr std::int64_t kMostOblong = 20;
 
 // What the model says of one picture.
@@ -48,8 +49,9 @@ std::int64_t chooseSize(const io::VitConfig& config, std::int64_t asked) {
   return asked;
 }
 
-// A picture with the model's channels and `size` pixels on both sides. One of another size is scaled so that the middle
-// square of that share of the shorter side has this size: 256 pixels and a crop of 224, as is customary.
+// A picture with the model's channels and `size` pixels on both sides. One of another size is scaled so that
+// the middle square of that share of the shorter side has this size: 256 pixels and a crop of 224, as is
+// customary.
 io::Picture fit(const std::string& path, std::int64_t channels, std::int64_t size, double share) {
   io::Picture picture = io::readPicture(path);
   if (channels == 1) {
@@ -215,7 +217,9 @@ int lookAtPictures(const Globals& globals, const VitOptions& options) {
       look(device, vit, config, pictures, options.batch == 0 ? kDefaultBatch : options.batch, withAttention);
 
   const auto paths = mapPaths(options.attention, options.pictures);
-  ordered_json report = {{"model", options.model}, {"device", device.summary().name}, {"pictures", ordered_json::array()}};
+  ordered_json report = {{"model", options.model},
+                         {"device", device.summary().name},
+                         {"pictures", ordered_json::array()}};
   for (std::size_t n = 0; n < findings.size(); ++n) {
     ordered_json entry = {{"picture", options.pictures[n]}};
     entry.update(config.numClasses > 0 ? describeClasses(findings[n], config, options.top)
