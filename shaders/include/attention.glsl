@@ -101,9 +101,14 @@ float finalScore(AttentionParams p, Block b, uint row, uint key, float score) {
   return visible ? score : -kInfinity;
 }
 
-// exp(score - maximum), exactly 0 for a hidden key. maximum must not be -inf.
+bool isNan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
+
+// exp(score - maximum), exactly 0 for a hidden key. maximum must not be -inf. NaN is handed on explicitly: exp2 of one
+// device (SwiftShader) turns it into a number.
 float weightOf(float score, float maximum) {
-  return score == -kInfinity ? 0.0 : exp2((score - maximum) * kLog2E);
+  if (score == -kInfinity) return 0.0;
+  float x = (score - maximum) * kLog2E;
+  return isNan(x) ? x : exp2(x);
 }
 
 // The maximum to subtract: that of a row which has seen no key yet is replaced, so that -inf - -inf never happens.
