@@ -2,6 +2,7 @@
 // Sizes at which others broke: more work-groups than a dispatch may have, more than 2^16 rows or keys, and
 // memory that must grow with the sequence and not with its square.
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 
 #include "attention_call.hpp"
@@ -10,31 +11,43 @@
 namespace saccade::conformance {
 namespace {
 
-void manyBatchEntries(const Device& device, const Variant& variant, const AttentionSizes& sizes) {
-  const AttentionCall call = randomCall(sizes, variant);
+// One head of one batch entry per work-group. Only some entries have a key, next to each place where a
+// dispatch may end and every 1000 elsewhere: the others take no time even where work-groups are slow, and
+// their output is 0.
+void manyWorkGroups(const Device& device, const Variant& variant) {
+  constexpr std::int64_t kBatch = 35000, kHeads = 2, kDim = 4;
+  AttentionCall call = randomCall(
+      {.batch = kBatch, .headsQ = kHeads, .headsKv = kHeads, .headDimQk = kDim, .headDimV = kDim}, variant);
+  std::vector<std::int32_t> lengths(kBatch);
+  for (std::int64_t b = 0; b < kBatch; ++b) {
+    const bool atAnEnd = b < 5 || b >= kBatch - 5 || std::abs(b - 65535 / kHeads) < 5;
+    lengths[static_cast<std::size_t>(b)] = atAnEnd || b % 1000 == 0;
+  }
+  call.values.seqlensK = lengths;
   const AttentionResults results = execute(device, call);
-  EXPECT_TRUE(std::ranges::equal(results.out.bytes(), call.values.v.bytes()))
-      << "one key per row: out must be v";
+  for (std::size_t i = 0; i < results.out.elementCount(); ++i) {
+    const std::size_t entry = i / (kHeads * kDim);
+    // A single key has weight 1.
+    ASSERT_EQ(results.out.at(i), lengths[entry] == 0 ? 0 : call.values.v.at(i)) << "batch entry " << entry;
+  }
 }
 
-void manyQueries(const Device& device, const Variant& variant, std::int64_t seqlenQ) {
-  AttentionCall call = randomCall({.seqlenQ = seqlenQ, .seqlenK = 5, .headDimQk = 4, .headDimV = 4}, variant);
-  checkCall(device, call, "Tq" + std::to_string(seqlenQ));
+void manyQueries(const Device& device, const Variant& variant) {
+  checkCall(device, randomCall({.seqlenQ = 65537, .seqlenK = 5, .headDimQk = 4, .headDimV = 4}, variant));
 }
 
 // Values around 10, so that every lost or doubled key shows; a mask row that leaves the last 1000 keys.
 void manyKeys(const Device& device, const Variant& variant) {
-  for (const std::int64_t keys : {32767, 32769, 65537}) {
-    AttentionCall call = randomCall({.headsQ = 2, .seqlenQ = 3, .seqlenK = keys}, variant);
-    call.values.v = changed(call.values.v, [](std::vector<float>& values) {
-      for (float& value : values) value += 10;
-    });
-    checkCall(device, call, std::to_string(keys) + " keys");
-    call.values.mask = changed(randomMask({1, 1, 1, keys}, 1), [&](std::vector<float>& mask) {
-      for (std::size_t j = 0; j < mask.size(); ++j) mask[j] = static_cast<std::int64_t>(j) >= keys - 1000;
-    });
-    checkCall(device, call, "the last 1000 of " + std::to_string(keys) + " keys");
-  }
+  constexpr std::int64_t kKeys = 65537;
+  AttentionCall call = randomCall({.seqlenQ = 3, .seqlenK = kKeys}, variant);
+  call.values.v = changed(call.values.v, [](std::vector<float>& values) {
+    for (float& value : values) value += 10;
+  });
+  checkCall(device, call, "all keys");
+  call.values.mask = changed(randomMask({1, 1, 1, kKeys}, 1), [&](std::vector<float>& mask) {
+    for (std::size_t j = 0; j < mask.size(); ++j) mask[j] = static_cast<std::int64_t>(j) >= kKeys - 1000;
+  });
+  checkCall(device, call, "the last 1000 keys");
 }
 
 struct LongRun {
@@ -77,14 +90,15 @@ LongRun runLong(const Device& device, const std::string& kernel, std::int64_t se
   return run;
 }
 
-// 16,384 tokens where the device takes less than half a minute for them (68 GFLOP), else 4,096.
+// 16,384 tokens where the device takes less than half a minute for them (68 GFLOP), else 2,048.
 void memoryIsLinear(const Device& device, const std::string& kernel) {
+  runLong(device, kernel, 128);  // compiles the pipeline
   const LongRun shortRun = runLong(device, kernel, 1024);
   const bool fast = shortRun.seconds * 256 < 30;
-  const std::int64_t seqlen = fast ? 16384 : 4096;
+  const std::int64_t seqlen = fast ? 16384 : 2048;
   if (!fast) std::cout << "    a slow device: " << seqlen << " tokens instead of 16384\n";
   const LongRun longRun = runLong(device, kernel, seqlen);
-  // The scores alone would be a gigabyte (64 MiB with 4,096 tokens).
+  // The scores alone would be a gigabyte (16 MiB with 2,048 tokens).
   EXPECT_LT(longRun.extraBytes, std::uint64_t{fast ? 64u : 4u} << 20);
 }
 
@@ -106,15 +120,11 @@ void registerScaleTests(const Device& device) {
     registerTest("attention_scale", name, std::move(body));
   };
   for (const Variant& variant : attentionVariants(device)) {
+    if (variant.dtype == io::DType::BF16) continue;
     add(testName("more_than_65535_keys", variant, 16), [=] { manyKeys(device, variant); });
     if (variant.dtype != io::DType::F32) continue;
-    add(testName("more_than_65535_batch_entries_and_heads", variant, 4), [=] {
-      manyBatchEntries(device, variant,
-                       {.batch = 35000, .headsQ = 2, .headsKv = 2, .headDimQk = 4, .headDimV = 4});
-    });
-    add(testName("more_than_65535_queries", variant, 4), [=] {
-      for (const std::int64_t seqlenQ : {65536, 65537}) manyQueries(device, variant, seqlenQ);
-    });
+    add(testName("more_than_65535_work_groups", variant, 4), [=] { manyWorkGroups(device, variant); });
+    add(testName("more_than_65535_queries", variant, 4), [=] { manyQueries(device, variant); });
     add(testName("memory_grows_with_the_sequence_not_its_square", variant, 64),
         [=] { memoryIsLinear(device, variant.kernel); });
     add(testName("no_scratch_for_any_sequence", variant, 64),

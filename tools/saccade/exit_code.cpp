@@ -34,8 +34,9 @@ void print(const std::string& text) { fmt::print(stderr, "saccade: error: {}\n",
 
 ExitCode reportError(const std::exception& error) {
   if (const auto* refused = dynamic_cast<const Error*>(&error)) {
-    print(refused->field().empty() ? refused->what()
-                                   : fmt::format("{}: {}", refused->field(), refused->what()));
+    const std::string text = refused->what();
+    // Most messages name their field themselves.
+    print(text.find(refused->field()) != std::string::npos ? text : fmt::format("{}: {}", refused->field(), text));
     return exitCodeOf(refused->status());
   }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
