@@ -113,6 +113,6 @@ void main() {
   if (LSE != 0) {
     uint element = b.batch * p.lseStrideB + b.head * p.lseStrideH + row * p.lseStrideT;
     FloatsOut(elementAddress(push.buffers[BUFFER_LSE], element, 4u)).v[0] =
-        empty ? -kInfinity : maximum + log(total);
+        empty ? -kInfinity : logSumExp(maximum, total);
   }
 }

@@ -162,7 +162,7 @@ void main() {
     if (LSE != 0 && row < p.seqlenQ) {
       uint element = b.batch * p.lseStrideB + b.head * p.lseStrideH + row * p.lseStrideT;
       FloatsOut(elementAddress(push.buffers[BUFFER_LSE], element, 4u)).v[0] =
-          empty ? -kInfinity : maximum + log(rowTotal);
+          empty ? -kInfinity : logSumExp(maximum, rowTotal);
     }
   }
   barrier();

@@ -103,13 +103,16 @@ float finalScore(AttentionParams p, Block b, uint row, uint key, float score) {
 
 bool isNan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
 
-// exp(score - maximum), exactly 0 for a hidden key. maximum must not be -inf. NaN is handed on explicitly: exp2 of one
-// device (SwiftShader) turns it into a number.
+// exp(score - maximum), exactly 0 for a hidden key. maximum must not be -inf. NaN is handed on explicitly, here and in
+// logSumExp: exp2 and log of one device (SwiftShader) turn it into a number.
 float weightOf(float score, float maximum) {
   if (score == -kInfinity) return 0.0;
   float x = (score - maximum) * kLog2E;
   return isNan(x) ? x : exp2(x);
 }
+
+// The log-sum-exp of a row that sees a key. total is the sum of its weights.
+float logSumExp(float maximum, float total) { return isNan(total) ? total : maximum + log(total); }
 
 // The maximum to subtract: that of a row which has seen no key yet is replaced, so that -inf - -inf never happens.
 float safeMaximum(float maximum) { return maximum == -kInfinity ? 0.0 : maximum; }
