@@ -41,8 +41,8 @@ struct Family {
 };
 
 constexpr std::uint64_t kSamplesPerFamily = 8;
-constexpr std::uint64_t kFamilyStreams = std::uint64_t{1}
-                                         << 48;  // streams of random numbers that no sample uses
+// Streams of random numbers that no sample uses.
+constexpr std::uint64_t kFamilyStreams = std::uint64_t{1} << 48;
 
 std::int64_t randomHeadDim(Random& random) {
   return random.chance(0.7) ? random.pick<std::int64_t>({1, 2, 3, 4, 8, 16, 32, 33, 63, 64, 65, 80, 96})
@@ -50,25 +50,29 @@ std::int64_t randomHeadDim(Random& random) {
 }
 
 Family familyOf(std::uint64_t seed, std::uint64_t index) {
-  // The first families hold what no sweep should lack, however short; the largest head size is also the
-  // slowest to compile.
+  // The first families hold what no sweep should lack, however short.
   static constexpr std::int64_t kFirstHeadDims[] = {64, 8, 33, 3, 128, 16, 1, 40, 65, 32, 256, 20};
   static constexpr DType kDtypes[] = {DType::F32, DType::F16, DType::BF16};
+  static constexpr io::Causal kCausals[] = {io::Causal::None, io::Causal::BottomRight, io::Causal::None,
+                                            io::Causal::TopLeft};
   const std::uint64_t number = index / kSamplesPerFamily;
+  const bool isFirst = number < std::size(kFirstHeadDims);
   Random random(seed, kFamilyStreams + number);
+  const auto has = [&](bool first, double probability) {
+    return isFirst ? first : random.chance(probability);
+  };
   Family family;
-  family.dtype = kDtypes[number % std::size(kDtypes)];
+  family.dtype = kDtypes[(number + number / 3) % std::size(kDtypes)];
   family.biasDtype = random.pick({DType::F32, DType::F16, DType::BF16});
-  family.headDimQk = number < std::size(kFirstHeadDims) ? kFirstHeadDims[number] : randomHeadDim(random);
+  family.headDimQk = isFirst ? kFirstHeadDims[number] : randomHeadDim(random);
   family.headDimV = random.chance(0.6) ? family.headDimQk : randomHeadDim(random);
-  family.causal =
-      random.pick({io::Causal::None, io::Causal::None, io::Causal::BottomRight, io::Causal::TopLeft});
-  family.mask = random.chance(0.35);
-  family.bias = random.chance(0.35);
-  family.seqlensQ = random.chance(0.3);
-  family.seqlensK = random.chance(0.4);
-  family.lse = random.chance(0.7);
-  family.probs = random.chance(0.35);
+  family.causal = kCausals[isFirst ? number % std::size(kCausals) : random.bits() % std::size(kCausals)];
+  family.mask = has(number % 2 == 1, 0.35);
+  family.bias = has(number % 3 == 1, 0.35);
+  family.seqlensQ = has(number % 5 == 2, 0.3);
+  family.seqlensK = has(number % 4 >= 2, 0.4);
+  family.lse = has(number % 4 != 3, 0.7);
+  family.probs = has(number % 3 == 2, 0.35);
   return family;
 }
 

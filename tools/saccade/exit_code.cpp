@@ -17,13 +17,17 @@ namespace {
 
 ExitCode exitCodeOf(Status status) {
   switch (status) {
-    case Status::Ok: return kExitOk;
+    case Status::Ok:
+      return kExitOk;
     case Status::InvalidArgument:
-    case Status::Unsupported: return kExitBadInput;
-    case Status::DeviceRequirements: return kExitNoDevice;
+    case Status::Unsupported:
+      return kExitBadInput;
+    case Status::DeviceRequirements:
+      return kExitNoDevice;
     case Status::OutOfMemory:
     case Status::DeviceLost:
-    case Status::Driver: break;
+    case Status::Driver:
+      break;
   }
   return kExitDeviceFailed;
 }
@@ -36,7 +40,8 @@ ExitCode reportError(const std::exception& error) {
   if (const auto* refused = dynamic_cast<const Error*>(&error)) {
     const std::string text = refused->what();
     // Most messages name their field themselves.
-    print(text.find(refused->field()) != std::string::npos ? text : fmt::format("{}: {}", refused->field(), text));
+    print(text.find(refused->field()) != std::string::npos ? text
+                                                           : fmt::format("{}: {}", refused->field(), text));
     return exitCodeOf(refused->status());
   }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {

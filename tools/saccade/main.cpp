@@ -16,27 +16,6 @@ constexpr const char* kFooter =
     "SACCADE_VALIDATION=1 turns on the Vulkan validation layer.\n"
     "`saccade COMMAND --help` explains a command with examples.";
 
-void addCommands(CLI::App& app, saccade::tool::Globals& globals) {
-#ifdef SACCADE_HAS_INFO
-  addInfoCommand(app, globals);
-#endif
-#ifdef SACCADE_HAS_PLAN
-  addPlanCommand(app, globals);
-#endif
-#ifdef SACCADE_HAS_RUN
-  addRunCommand(app, globals);
-#endif
-#ifdef SACCADE_HAS_VERIFY
-  addVerifyCommand(app, globals);
-#endif
-#ifdef SACCADE_HAS_BENCH
-  addBenchCommand(app, globals);
-#endif
-#ifdef SACCADE_HAS_VIT
-  addVitCommand(app, globals);
-#endif
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -47,13 +26,20 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", "saccade " SACCADE_VERSION);
     app.require_subcommand(1);
     Globals globals;
-    addCommands(app, globals);
+    addInfoCommand(app, globals);
+    addPlanCommand(app, globals);
+    addRunCommand(app, globals);
+    addVerifyCommand(app, globals);
+    addBenchCommand(app, globals);
+    addVitCommand(app, globals);
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& success) {  // --help, --version
       return app.exit(success);
     } catch (const CLI::ParseError& error) {
-      return reportError(error);
+      const ExitCode code = reportError(error);
+      std::fputs("`saccade --help` and `saccade COMMAND --help` show what is possible.\n", stderr);
+      return code;
     }
     return globals.action();
   } catch (const std::exception& error) {
