@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <set>
 
@@ -29,7 +30,7 @@ constexpr std::uint32_t kDefaultSweep = 96;
 constexpr const char* kExamples =
     "  saccade verify                              random problems on the best device, every kernel\n"
     "  saccade verify --cases tests/cases          the golden cases as well\n"
-    "  saccade verify --device all --sweep 2000    every device, each in a process of its own, thoroughly\n"
+    "  saccade verify --device all --sweep 500     every device, each in a process of its own, thoroughly\n"
     "  saccade verify --only attention/17          one check alone, by the name that a failure has\n"
     "Exit code 1 if anything differs from the scalar path by more than its tolerance.";
 
@@ -156,6 +157,12 @@ void addVerifyCommand(CLI::App& app, Globals& globals) {
                                     "Check that a device computes what the scalar path does", kExamples);
   addKernelOption(command, globals);
   addJsonOption(command, globals);
+  command.get_option("--device")
+      ->description(
+          "Vulkan device: its index, a part of its name, or `all`: each in a process of its own; "
+          "without it the environment variable SACCADE_DEVICE, else the best device");
+  command.get_option("--kernel")
+      ->description("Only this variant; without it, or with `all`, every variant that the device supports");
   const auto options = std::make_shared<VerifyOptions>();
   command.add_option("--cases", options->cases, "Folder of case files to check as well")->type_name("DIR");
   command
@@ -173,7 +180,10 @@ void addVerifyCommand(CLI::App& app, Globals& globals) {
   command.add_option("--only", options->only, "Run this check alone; may be given several times")
       ->type_name("NAME");
   setAction(command, globals, [&globals, options] {
-    return globals.device == "all" ? verifyAll(globals, *options) : verifyOne(globals, *options);
+    const char* environment = std::getenv("SACCADE_DEVICE");
+    const std::string device =
+        globals.device.empty() && environment != nullptr ? environment : globals.device;
+    return device == "all" ? verifyAll(globals, *options) : verifyOne(globals, *options);
   });
 }
 
