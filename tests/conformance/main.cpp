@@ -6,6 +6,7 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "conformance.hpp"
 
@@ -32,6 +33,12 @@ class ValidationListener : public testing::EmptyTestEventListener {
   std::uint64_t before_ = 0;
 };
 
+// What the registered tests run. Kept here and not in the tests' factories, which live until the program ends.
+std::vector<std::function<void()>>& testBodies() {
+  static std::vector<std::function<void()>> bodies;
+  return bodies;
+}
+
 int runAll() {
   const Device device = Device::open();
   const std::string name = device.summary().name;
@@ -57,15 +64,19 @@ int runAll() {
   auto* listener = new ValidationListener(device);
   listeners.Append(listener);
   const int result = RUN_ALL_TESTS();
-  delete listeners.Release(listener);  // it holds the device, which must close before main returns
+  // Both hold the device, which must close before main returns: later, the driver and its layers are gone.
+  delete listeners.Release(listener);
+  testBodies().clear();
   return result;
 }
 
 }  // namespace
 
 void registerTest(const char* suite, const std::string& name, std::function<void()> body) {
+  const std::size_t index = testBodies().size();
+  testBodies().push_back(std::move(body));
   testing::RegisterTest(suite, name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                        [body = std::move(body)]() -> testing::Test* { return new RegisteredTest(body); });
+                        [index]() -> testing::Test* { return new RegisteredTest(testBodies()[index]); });
 }
 
 }  // namespace saccade::conformance
