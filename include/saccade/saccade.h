@@ -203,7 +203,8 @@ typedef enum SaccadeDtype {
   SACCADE_DTYPE_F16 = 2,  /* IEEE 754 binary16 */
   SACCADE_DTYPE_BF16 = 3, /* bfloat16 */
   SACCADE_DTYPE_U8 = 4,   /* boolean masks: non-zero means attend */
-  SACCADE_DTYPE_I32 = 5   /* lengths */
+  SACCADE_DTYPE_I32 = 5,  /* lengths */
+  SACCADE_DTYPE_MAX_ENUM = 0x7fffffff /* as in Vulkan: room for whatever a host writes, so that it can be refused */
 } SaccadeDtype;
 
 /* Shape of a tensor in device memory. The address comes with the record call.
@@ -234,13 +235,15 @@ typedef struct SaccadeBuffer {
 typedef enum SaccadeCausal {
   SACCADE_CAUSAL_NONE = 0,
   SACCADE_CAUSAL_BOTTOM_RIGHT = 1, /* row i sees keys j <= i + seqlen_k - seqlen_q, per batch entry */
-  SACCADE_CAUSAL_TOP_LEFT = 2      /* row i sees keys j <= i */
+  SACCADE_CAUSAL_TOP_LEFT = 2,     /* row i sees keys j <= i */
+  SACCADE_CAUSAL_MAX_ENUM = 0x7fffffff
 } SaccadeCausal;
 
 typedef enum SaccadeNormalizer {
   SACCADE_NORMALIZER_SOFTMAX = 0,
   SACCADE_NORMALIZER_SIGMOID = 1, /* refused by this version */
-  SACCADE_NORMALIZER_RELU = 2     /* refused by this version */
+  SACCADE_NORMALIZER_RELU = 2,    /* refused by this version */
+  SACCADE_NORMALIZER_MAX_ENUM = 0x7fffffff
 } SaccadeNormalizer;
 
 /* Scaled dot-product attention (Vaswani et al. 2017), computed with an online softmax (Milakov and Gimelshein
@@ -323,7 +326,8 @@ static inline SaccadeAttentionBuffers saccadeAttentionBuffersDefault(void) {
 typedef enum SaccadeActivation {
   SACCADE_ACTIVATION_NONE = 0,
   SACCADE_ACTIVATION_GELU = 1,     /* x * Phi(x), by the error function (Hendrycks and Gimpel 2016) */
-  SACCADE_ACTIVATION_GELU_TANH = 2 /* its tanh approximation */
+  SACCADE_ACTIVATION_GELU_TANH = 2, /* its tanh approximation */
+  SACCADE_ACTIVATION_MAX_ENUM = 0x7fffffff
 } SaccadeActivation;
 
 /* Matrix product with epilogue: out = residual + activation(a b^T + bias), products summed in fp32.

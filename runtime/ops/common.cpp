@@ -15,6 +15,7 @@ const char* activationName(SaccadeActivation activation) {
     case SACCADE_ACTIVATION_NONE: return "none";
     case SACCADE_ACTIVATION_GELU: return "gelu";
     case SACCADE_ACTIVATION_GELU_TANH: return "gelu_tanh";
+    case SACCADE_ACTIVATION_MAX_ENUM: break;
   }
   return "unknown";
 }

@@ -123,6 +123,7 @@ const char* dtypeName(SaccadeDtype dtype) {
     case SACCADE_DTYPE_BF16: return "bf16";
     case SACCADE_DTYPE_U8: return "u8";
     case SACCADE_DTYPE_I32: return "i32";
+    case SACCADE_DTYPE_MAX_ENUM: break;
   }
   return "unknown";
 }
