@@ -74,7 +74,14 @@ enter_debian13() {  # ROOT [--bind FOLDER]... DIRECTORY COMMAND...
     root=$1
     shift
     mount --bind "$root" "$root"  # a root that is a mount point can make namespaces itself
-    for tree in /dev /proc /sys; do mount --rbind "$tree" "$root$tree"; done
+    for tree in /dev /sys; do mount --rbind "$tree" "$root$tree"; done
+    # In a process namespace of its own a process cannot find itself in the /proc of the one outside.
+    read -r self _ </proc/self/stat
+    if [[ $self == "$$" ]]; then
+      mount --rbind /proc "$root/proc"
+    else
+      mount -t proc proc "$root/proc"
+    fi
     cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
     while [[ $1 == --bind ]]; do
       mkdir -p "$root$2"
