@@ -234,22 +234,25 @@ class Tensor {
 
 struct AttentionOptions {
   Causal causal = Causal::None;
+  std::int64_t windowLeft = -1, windowRight = -1;
   std::optional<float> softmaxScale = std::nullopt;
   float temperature = 1.0f;
+  float softcap = 0.0f;
   Tensor mask = {}, bias = {};
-  Tensor seqlensQ = {}, seqlensK = {};  // I32 [B], contiguous
-  std::vector<std::int32_t> hostSeqlensQ = {},
-                            hostSeqlensK = {};  // what those hold, if known: checked before recording
+  Tensor alibiSlopes = {};  // F32 [Hq] or [B, Hq]
+  Tensor sink = {};         // F32 [Hq]
+  Tensor seqlensQ = {}, seqlensK = {};      // I32 [B], contiguous
+  Tensor cuSeqlensQ = {}, cuSeqlensK = {};  // I32 [sequences + 1], contiguous, both or neither: packed sequences
+  Tensor blockTable = {};                   // I32 [B, max_pages]: paged K/V
+  // What those hold, if known: checked before recording.
+  std::vector<std::int32_t> hostSeqlensQ = {}, hostSeqlensK = {}, hostCuSeqlensQ = {}, hostCuSeqlensK = {},
+                            hostBlockTable = {};
   Tensor lse = {},
          probs =
              {};  // optional outputs: given tensors are written. lse is F32 [B, Hq, Tq, 1], or [B, Hq, Tq]
   std::string kernel = {};
 
   // Rules that this version refuses.
-  std::int64_t windowLeft = -1, windowRight = -1;
-  float softcap = 0.0f;
-  Tensor alibiSlopes = {}, sink = {}, cuSeqlens = {};
-  std::uint32_t pageSize = 0;
   float dropout = 0.0f;
   std::uint64_t dropoutSeed = 0, dropoutOffset = 0;
   Normalizer normalizer = Normalizer::Softmax;

@@ -203,7 +203,7 @@ typedef enum SaccadeDtype {
   SACCADE_DTYPE_F16 = 2,  /* IEEE 754 binary16 */
   SACCADE_DTYPE_BF16 = 3, /* bfloat16 */
   SACCADE_DTYPE_U8 = 4,   /* boolean masks: non-zero means attend */
-  SACCADE_DTYPE_I32 = 5,  /* lengths */
+  SACCADE_DTYPE_I32 = 5,  /* lengths and block tables */
   SACCADE_DTYPE_MAX_ENUM = 0x7fffffff /* as in Vulkan: room for whatever a host writes, so that it can be refused */
 } SaccadeDtype;
 
@@ -249,14 +249,30 @@ typedef enum SaccadeNormalizer {
 /* Scaled dot-product attention (Vaswani et al. 2017), computed with an online softmax (Milakov and Gimelshein
  * 2018) so that memory grows with the number of tokens and not with its square (Dao et al. 2022).
  *
- *   s_ij  = softmax_scale / temperature * dot(q_i, k_j) + bias_ij
- *   o_i   = sum_j softmax_j(s_ij) * v_j             over the visible keys j
- *   lse_i = log(sum_j exp(s_ij))                    natural logarithm
+ *   s_ij  = softmax_scale / temperature * dot(q_i, k_j)
+ *   s_ij  = softcap * tanh(s_ij / softcap)                                   if softcap > 0
+ *   s_ij += bias_ij - alibi_slope * |i + offset - j|                         as far as given
+ *   o_i   = sum_j exp(s_ij) * v_j / (sum_j exp(s_ij) + exp(sink))            over the visible keys j
+ *   lse_i = log(sum_j exp(s_ij) + exp(sink))                                 natural logarithm
  *
- * Query head h reads key/value head floor(h * num_heads_kv / num_heads_q). A key is visible if the causal mask,
- * the lengths and the boolean mask all say so and its score is not -inf; what a hidden key, its value or its
- * bias holds has no influence, NaN included. A row that sees no key has output 0 and lse -inf. NaN in anything
- * visible propagates. Products, statistics and sums are fp32; the output is rounded once, to nearest even. */
+ * offset is 0 with SACCADE_CAUSAL_TOP_LEFT and else seqlen_k - seqlen_q of the batch entry (of its lengths, where those are
+ * given), also where causal is NONE: it serves causal masks, windows and ALiBi alike.
+ *
+ * Query head h reads key/value head floor(h * num_heads_kv / num_heads_q). A key is visible if the causal mask, the window, the
+ * lengths and the boolean mask all say so and its score is not -inf; what a hidden key, its value or its bias holds has no
+ * influence, NaN included. A row that sees no key has output 0 and lse -inf (with a sink: lse is the sink). NaN in anything
+ * visible propagates. Products, statistics and sums are fp32; the output is rounded once, to nearest even.
+ *
+ * Packed sequences: with hasCuSeqlens the batch is numSequences sequences that lie one after the other along axis 2 of q, k, v,
+ * out and lse, whose axis 0 has size 1. Sequence b is the query rows cu_seqlens_q[b] .. cu_seqlens_q[b + 1] - 1 and the keys
+ * cu_seqlens_k[b] .. cu_seqlens_k[b + 1] - 1; both arrays start at 0 and do not decrease. i, j, lengths and offset count inside
+ * the sequence. Rows at or past the last entry of cu_seqlens_q give 0 and lse -inf. Lengths, mask, bias and probs
+ * cannot be combined with packed sequences.
+ *
+ * Paged K/V (Kwon et al. 2023): with a blockTable, axis 0 of k and v counts pages and axis 2 the tokens of a page. Key j of batch
+ * entry b is token j % page_size of page block_table[b][j / page_size], so seqlen_k is max_pages * page_size. Entries past the
+ * length of b are never read; on the device, entries outside [0, pages) are clamped. With packed sequences the
+ * differences of cu_seqlens_k are the lengths. */
 typedef struct SaccadeAttentionDesc {
   uint32_t structSize; /* sizeof(SaccadeAttentionDesc) */
 
@@ -269,22 +285,23 @@ typedef struct SaccadeAttentionDesc {
   SaccadeTensorDesc probs; /* optional output [B, num_heads_q, seqlen_q, seqlen_k], dtype of q: the weights */
   SaccadeTensorDesc mask;  /* optional U8, each size full or 1: non-zero means attend */
   SaccadeTensorDesc bias;  /* optional F32, F16 or BF16, each size full or 1: added to the scaled scores */
+  SaccadeTensorDesc alibiSlopes; /* optional F32 [1, 1, B or 1, num_heads_q] (Press et al. 2022) */
+  SaccadeTensorDesc sink;        /* optional F32 [1, 1, 1, num_heads_q]: a logit per query head without a value */
+  SaccadeTensorDesc blockTable;  /* optional I32 [1, 1, B, max_pages]: paged K/V */
   VkBool32 hasSeqlensQ;    /* int32 [B]: rows at or past it give 0, lse -inf, probs 0; clamped to [0, seqlen_q] */
   VkBool32 hasSeqlensK;    /* int32 [B]: keys at or past it are hidden; clamped to [0, seqlen_k] */
+  VkBool32 hasCuSeqlens;   /* packed sequences: cu_seqlens_q and cu_seqlens_k, int32 [numSequences + 1] each */
+  uint32_t numSequences;   /* 0 unless packed */
 
   SaccadeCausal causal;
+  int64_t windowLeft;       /* row i sees keys from i + offset - windowLeft on; -1: unbounded */
+  int64_t windowRight;      /* row i sees keys up to i + offset + windowRight; -1: unbounded */
   VkBool32 hasSoftmaxScale; /* VK_FALSE: softmaxScale is ignored and 1/sqrt(head_dim_qk) used */
   float softmaxScale;       /* finite; 0 and negative values are legal */
   float temperature;        /* divides the scale; finite and > 0; default 1 */
+  float softcap;            /* finite and > 0; 0: off */
 
   /* Fields of rules that this version refuses unless they have the value that switches them off. */
-  int64_t windowLeft;           /* -1: unbounded */
-  int64_t windowRight;          /* -1: unbounded */
-  float softcap;                /* 0: off */
-  VkBool32 hasAlibiSlopes;      /* F32 [B or 1, num_heads_q] */
-  VkBool32 hasSink;             /* F32 [num_heads_q] */
-  VkBool32 hasCuSeqlens;        /* packed sequences */
-  uint32_t pageSize;            /* 0: contiguous K/V */
   float dropout;                /* probability; 0: off */
   uint64_t dropoutSeed;
   uint64_t dropoutOffset;
@@ -304,14 +321,21 @@ static inline SaccadeAttentionDesc saccadeAttentionDescDefault(void) {
   return desc;
 }
 
-/* The memory of one recorded attention. Ranges of absent tensors are ignored. */
+/* The memory of one recorded attention. Ranges of absent tensors are ignored.
+ *
+ * The host pointers are optional copies of what the device arrays of the same name will hold when the work runs. Where given,
+ * the record call checks them and names the entry that is wrong; it keeps no pointer. */
 typedef struct SaccadeAttentionBuffers {
   uint32_t structSize; /* sizeof(SaccadeAttentionBuffers) */
-  SaccadeBuffer q, k, v, out, lse, probs, mask, bias;
+  SaccadeBuffer q, k, v, out, lse, probs, mask, bias, alibiSlopes, sink, blockTable;
   SaccadeBuffer seqlensQ, seqlensK;
-  SaccadeBuffer scratch;       /* SaccadePlanInfo::scratchBytes, aligned to 16; contents need not be kept */
-  const int32_t* hostSeqlensQ; /* optional [B]: what seqlensQ will hold, if the host knows: checked, named by entry */
-  const int32_t* hostSeqlensK;
+  SaccadeBuffer cuSeqlensQ, cuSeqlensK;
+  SaccadeBuffer scratch;         /* SaccadePlanInfo::scratchBytes, aligned to 16; contents need not be kept */
+  const int32_t* hostSeqlensQ;   /* [B] */
+  const int32_t* hostSeqlensK;   /* [B] */
+  const int32_t* hostCuSeqlensQ; /* [numSequences + 1] */
+  const int32_t* hostCuSeqlensK; /* [numSequences + 1] */
+  const int32_t* hostBlockTable; /* [B, max_pages], contiguous; checked as far as the lengths are known to the host */
 } SaccadeAttentionBuffers;
 
 static inline SaccadeAttentionBuffers saccadeAttentionBuffersDefault(void) {
@@ -468,7 +492,7 @@ typedef struct SaccadePlanInfo {
   const char* kernel;       /* variant, e.g. "scalar_rows" */
   const char* label;        /* what runs, e.g. "attention scalar_rows f32 B1 Hq12 Hkv12 Tq197 Tk197 Dqk64 Dv64 causal" */
   const char* reason;       /* why this variant, and why each other one was not taken; one line each */
-  double flops;             /* useful floating-point operations, 4 B H Tq Tk D for attention, halved if causal */
+  double flops;             /* useful floating-point operations, 4 B H Tq Tk D for attention, less for hidden pairs */
   double bytes;             /* inputs read and outputs written once */
   uint64_t scratchBytes;    /* device memory that the record call needs as scratch */
   uint32_t dispatchCount;   /* vkCmdDispatch calls */

@@ -160,18 +160,17 @@ struct AttentionDesc {
   std::optional<TensorDesc> out;
   std::optional<TensorDesc> lse, probs;  // optional outputs
   std::optional<TensorDesc> mask, bias;
+  std::optional<TensorDesc> alibiSlopes, sink;
+  std::optional<TensorDesc> blockTable;  // paged K/V
   bool seqlensQ = false;  // record with AttentionBuffers::seqlensQ
   bool seqlensK = false;
+  std::optional<std::uint32_t> sequences;  // packed: record with cuSeqlensQ and cuSeqlensK, one entry more each
   Causal causal = Causal::None;
-  std::optional<float> softmaxScale;  // 1/sqrt(head_dim_qk)
-  float temperature = 1.0f;
   std::int64_t windowLeft = -1;
   std::int64_t windowRight = -1;
+  std::optional<float> softmaxScale;  // 1/sqrt(head_dim_qk)
+  float temperature = 1.0f;
   float softcap = 0.0f;
-  bool alibiSlopes = false;
-  bool sink = false;
-  bool cuSeqlens = false;
-  std::uint32_t pageSize = 0;
   float dropout = 0.0f;
   std::uint64_t dropoutSeed = 0;
   std::uint64_t dropoutOffset = 0;
@@ -189,19 +188,20 @@ struct AttentionDesc {
     desc.probs = detail::toC(probs);
     desc.mask = detail::toC(mask);
     desc.bias = detail::toC(bias);
+    desc.alibiSlopes = detail::toC(alibiSlopes);
+    desc.sink = detail::toC(sink);
+    desc.blockTable = detail::toC(blockTable);
     desc.hasSeqlensQ = detail::toBool(seqlensQ);
     desc.hasSeqlensK = detail::toBool(seqlensK);
+    desc.hasCuSeqlens = detail::toBool(sequences.has_value());
+    desc.numSequences = sequences.value_or(0);
     desc.causal = static_cast<SaccadeCausal>(causal);
+    desc.windowLeft = windowLeft;
+    desc.windowRight = windowRight;
     desc.hasSoftmaxScale = detail::toBool(softmaxScale.has_value());
     desc.softmaxScale = softmaxScale.value_or(0.0f);
     desc.temperature = temperature;
-    desc.windowLeft = windowLeft;
-    desc.windowRight = windowRight;
     desc.softcap = softcap;
-    desc.hasAlibiSlopes = detail::toBool(alibiSlopes);
-    desc.hasSink = detail::toBool(sink);
-    desc.hasCuSeqlens = detail::toBool(cuSeqlens);
-    desc.pageSize = pageSize;
     desc.dropout = dropout;
     desc.dropoutSeed = dropoutSeed;
     desc.dropoutOffset = dropoutOffset;
@@ -301,11 +301,16 @@ struct PatchEmbedDesc {
 // The memory of one recorded operator. Ranges of absent tensors are ignored.
 
 struct AttentionBuffers {
-  BufferRange q{}, k{}, v{}, out{}, lse{}, probs{}, mask{}, bias{};
+  BufferRange q{}, k{}, v{}, out{}, lse{}, probs{}, mask{}, bias{}, alibiSlopes{}, sink{}, blockTable{};
   BufferRange seqlensQ{}, seqlensK{};
-  BufferRange scratch{};                       // PlanInfo::scratchBytes, aligned to 16
-  const std::int32_t* hostSeqlensQ = nullptr;  // optional [B]: what seqlensQ will hold, checked by record
+  BufferRange cuSeqlensQ{}, cuSeqlensK{};
+  BufferRange scratch{};  // PlanInfo::scratchBytes, aligned to 16
+  // Optional: what the arrays of the same name will hold, checked by record.
+  const std::int32_t* hostSeqlensQ = nullptr;  // [B]
   const std::int32_t* hostSeqlensK = nullptr;
+  const std::int32_t* hostCuSeqlensQ = nullptr;  // [sequences + 1]
+  const std::int32_t* hostCuSeqlensK = nullptr;
+  const std::int32_t* hostBlockTable = nullptr;  // [B, max_pages]
 };
 
 struct MatmulBuffers {
@@ -362,11 +367,19 @@ class Plan {
     c.probs = buffers.probs;
     c.mask = buffers.mask;
     c.bias = buffers.bias;
+    c.alibiSlopes = buffers.alibiSlopes;
+    c.sink = buffers.sink;
+    c.blockTable = buffers.blockTable;
     c.seqlensQ = buffers.seqlensQ;
     c.seqlensK = buffers.seqlensK;
+    c.cuSeqlensQ = buffers.cuSeqlensQ;
+    c.cuSeqlensK = buffers.cuSeqlensK;
     c.scratch = buffers.scratch;
     c.hostSeqlensQ = buffers.hostSeqlensQ;
     c.hostSeqlensK = buffers.hostSeqlensK;
+    c.hostCuSeqlensQ = buffers.hostCuSeqlensQ;
+    c.hostCuSeqlensK = buffers.hostCuSeqlensK;
+    c.hostBlockTable = buffers.hostBlockTable;
     detail::check([&](SaccadeMessage* m) { return saccadeCmdAttention(commandBuffer, handle_, &c, m); });
   }
 

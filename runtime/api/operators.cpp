@@ -20,10 +20,10 @@ SaccadeStatus saccadeCmdAttention(VkCommandBuffer commandBuffer, SaccadePlan pla
   return guarded(message, [&] {
     checkRecordCall(commandBuffer, plan, SACCADE_OPERATOR_ATTENTION, buffers);
     const auto& b = *buffers;
-    const HostLengths& limits = plan->draft.lengths;
-    checkHostLengths(b.hostSeqlensQ, limits.seqlensQ, limits.seqlenQ, "seqlens_q", "seqlen_q");
-    checkHostLengths(b.hostSeqlensK, limits.seqlensK, limits.seqlenK, "seqlens_k", "seqlen_k");
-    record(commandBuffer, *plan, std::array{b.q, b.k, b.v, b.out, b.lse, b.probs, b.mask, b.bias, b.seqlensQ, b.seqlensK, b.scratch});
+    checkHostValues(plan->draft.hostValues, b);
+    record(commandBuffer, *plan,
+           std::array{b.q, b.k, b.v, b.out, b.lse, b.probs, b.mask, b.bias, b.alibiSlopes, b.sink, b.blockTable, b.seqlensQ, b.seqlensK,
+                      b.cuSeqlensQ, b.cuSeqlensK, b.scratch});
   });
 }
 

@@ -21,16 +21,28 @@ AttentionParams makeParams(const AttentionProblem& p, uint32_t rowsPerGroup) {
   params.headsPerGroup = p.numHeadsQ / p.numHeadsKv;
   params.seqlenQ = p.seqlenQ;
   params.seqlenK = p.seqlenK;
-  params.rowBlocks = (p.seqlenQ + rowsPerGroup - 1) / rowsPerGroup;
+  params.rowBlocks = p.packed ? p.seqlenQ / rowsPerGroup + p.batch + 1 : (p.seqlenQ + rowsPerGroup - 1) / rowsPerGroup;
+  params.numSequences = p.packed ? p.batch : 0;
+  params.pages = p.paging.pages;
+  params.windowLeft = static_cast<int32_t>(p.windowLeft);
+  params.windowRight = static_cast<int32_t>(p.windowRight);
   params.scale = p.scale;
-  const auto strides = [](const Tensor& tensor, uint& b, uint& h, uint& t) {
-    b = tensor.strides[0];
+  params.softcap = p.softcap;
+  // Axis 0 of packed tensors has size 1, so the number of a sequence must not move an address.
+  const auto strides = [&](const Tensor& tensor, uint& b, uint& h, uint& t) {
+    b = p.packed ? 0 : tensor.strides[0];
     h = tensor.strides[1];
     t = tensor.strides[2];
   };
   strides(p.q, params.qStrideB, params.qStrideH, params.qStrideT);
   strides(p.k, params.kStrideB, params.kStrideH, params.kStrideT);
   strides(p.v, params.vStrideB, params.vStrideH, params.vStrideT);
+  if (p.paged()) {
+    params.kStrideB = p.k.strides[0];
+    params.vStrideB = p.v.strides[0];
+    params.tableStrideB = p.blockTable.strides[2];
+  }
+  params.alibiStrideB = p.alibiSlopes.strides[2];
   strides(p.out, params.outStrideB, params.outStrideH, params.outStrideT);
   strides(p.lse, params.lseStrideB, params.lseStrideH, params.lseStrideT);
   strides(p.probs, params.probsStrideB, params.probsStrideH, params.probsStrideT);
@@ -44,12 +56,12 @@ AttentionParams makeParams(const AttentionProblem& p, uint32_t rowsPerGroup) {
 StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const char* kernel, const AttentionTile& tile) {
   StepDraft step;
   step.shader = &shaderFor(kernel, p.q.dtype, facts);
-  step.specialisation.resize(SPEC_CHANNELS + 1);
+  step.specialisation.resize(SPEC_COUNT);
   step.specialisation[SPEC_LOCAL_SIZE] = tile.localSize;
   step.specialisation[SPEC_HEAD_DIM_QK] = p.headDimQk;
   step.specialisation[SPEC_HEAD_DIM_V] = p.headDimV;
-  step.specialisation[SPEC_CAUSAL] = static_cast<uint32_t>(p.causal);
-  step.specialisation[SPEC_HAS_KEYS] = p.seqlenK > 0;
+  step.specialisation[SPEC_TOP_LEFT] = p.topLeft;
+  step.specialisation[SPEC_HAS_KEYS] = p.seqlenK > 0 && p.batch > 0;
   step.specialisation[SPEC_MASK] = p.mask.present();
   step.specialisation[SPEC_BIAS] = static_cast<uint32_t>(p.bias.dtype);
   step.specialisation[SPEC_SEQLENS_Q] = p.hasSeqlensQ;
@@ -57,20 +69,51 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
   step.specialisation[SPEC_LSE] = p.lse.present();
   step.specialisation[SPEC_KEYS] = tile.keys;
   step.specialisation[SPEC_CHANNELS] = tile.channels;
+  step.specialisation[SPEC_WINDOW_LEFT] = p.windowLeft >= 0;
+  step.specialisation[SPEC_WINDOW_RIGHT] = p.windowRight >= 0;
+  step.specialisation[SPEC_SOFTCAP] = p.softcap > 0;
+  step.specialisation[SPEC_ALIBI] = p.alibiSlopes.elements() > 0;
+  step.specialisation[SPEC_SINK] = p.sink.present();
+  step.specialisation[SPEC_PACKED] = p.packed;
+  step.specialisation[SPEC_PAGE_SIZE] = p.paged() ? std::max(p.paging.pageSize, 1u) : 0;
   const AttentionParams params = makeParams(p, tile.rows);
   step.setParams(params);
-  step.groups = static_cast<uint64_t>(params.rowBlocks) * p.numHeadsQ * p.batch;
-  step.slots = {kSlotQ, kSlotK, kSlotV, kSlotOut, kSlotLse, kSlotProbs, kSlotMask, kSlotBias, kSlotSeqlensQ, kSlotSeqlensK};
+  step.groups = static_cast<uint64_t>(params.rowBlocks) * p.numHeadsQ * (p.packed ? 1 : p.batch);
+  // Never without packed sequences: an output has fewer than 2^32 elements.
+  if (step.groups > UINT32_MAX) {
+    refuse("num_sequences", "numSequences is {}; with num_heads_q {} that makes more than the 4294967295 work-groups of one call, "
+           "split it along heads", p.batch, p.numHeadsQ);
+  }
+  step.slots.resize(BUFFER_BLOCK_TABLE + 1);
+  step.slots[BUFFER_Q] = kSlotQ;
+  step.slots[BUFFER_K] = kSlotK;
+  step.slots[BUFFER_V] = kSlotV;
+  step.slots[BUFFER_OUT] = kSlotOut;
+  step.slots[BUFFER_LSE] = kSlotLse;
+  step.slots[BUFFER_PROBS] = kSlotProbs;
+  step.slots[BUFFER_MASK] = kSlotMask;
+  step.slots[BUFFER_BIAS] = kSlotBias;
+  step.slots[BUFFER_SEQLENS_Q] = p.packed ? kSlotCuSeqlensQ : kSlotSeqlensQ;
+  step.slots[BUFFER_SEQLENS_K] = p.packed ? kSlotCuSeqlensK : kSlotSeqlensK;
+  step.slots[BUFFER_ALIBI] = kSlotAlibi;
+  step.slots[BUFFER_SINK] = kSlotSink;
+  step.slots[BUFFER_BLOCK_TABLE] = kSlotBlockTable;
   return step;
 }
 
 std::string makeLabel(const AttentionProblem& p, const char* kernel) {
   std::string label = std::format("attention {} {} B{} Hq{} Hkv{} Tq{} Tk{} Dqk{} Dv{}", kernel, dtypeName(p.q.dtype), p.batch,
                                   p.numHeadsQ, p.numHeadsKv, p.seqlenQ, p.seqlenK, p.headDimQk, p.headDimV);
-  if (p.causal == SACCADE_CAUSAL_BOTTOM_RIGHT) label += " causal bottom_right";
-  if (p.causal == SACCADE_CAUSAL_TOP_LEFT) label += " causal top_left";
+  if (p.windowRight == 0) label += " causal";
+  if (p.topLeft) label += " top_left";
+  if (p.windowLeft >= 0 || p.windowRight > 0) label += std::format(" window({},{})", p.windowLeft, p.windowRight);
+  if (p.softcap > 0) label += std::format(" softcap {}", p.softcap);
   if (p.mask.present()) label += " mask";
   if (p.bias.present()) label += std::string(" bias ") + dtypeName(p.bias.dtype);
+  if (p.alibiSlopes.present()) label += " alibi";
+  if (p.sink.present()) label += " sink";
+  if (p.packed) label += " packed";
+  if (p.paged()) label += std::format(" paged({})", p.paging.pageSize);
   if (p.hasSeqlensQ) label += " seqlens_q";
   if (p.hasSeqlensK) label += " seqlens_k";
   if (p.lse.present()) label += " lse";
@@ -78,10 +121,27 @@ std::string makeLabel(const AttentionProblem& p, const char* kernel) {
   return label;
 }
 
+// Pairs of row and key of one head that the diagonal and the window leave, by the sizes of the tensors. A plain causal mask
+// counts as half of them, as is usual.
+double visiblePairs(const AttentionProblem& p) {
+  const double rows = p.seqlenQ, keys = p.seqlenK;
+  if (p.windowLeft < 0 && p.windowRight < 0) return rows * keys;
+  if (p.windowLeft < 0 && p.windowRight == 0) return rows * keys / 2;
+  // The sum over all rows i of i + shift, clamped to [0, keys].
+  const auto clampedSum = [&](double shift) {
+    const auto below = [&](double limit) { return std::clamp(limit - shift, 0.0, rows); };  // rows whose i + shift is below it
+    const double first = below(0), last = below(keys);
+    return (last - first) * (shift + (first + last - 1) / 2) + (rows - last) * keys;
+  };
+  const double offset = p.topLeft ? 0 : keys - rows;
+  const double upTo = p.windowRight < 0 ? rows * keys : clampedSum(offset + static_cast<double>(p.windowRight) + 1);
+  const double before = p.windowLeft < 0 ? 0 : clampedSum(offset - static_cast<double>(p.windowLeft));
+  return upTo - before;
+}
+
 double usefulFlops(const AttentionProblem& p) {
-  const double pairs = static_cast<double>(p.batch) * p.numHeadsQ * p.seqlenQ * p.seqlenK;
-  const double full = 2.0 * pairs * (static_cast<double>(p.headDimQk) + p.headDimV);
-  return p.causal == SACCADE_CAUSAL_NONE ? full : full / 2;
+  const double heads = static_cast<double>(p.packed ? 1 : p.batch) * p.numHeadsQ;
+  return 2.0 * heads * visiblePairs(p) * (static_cast<double>(p.headDimQk) + p.headDimV);
 }
 
 }  // namespace
@@ -95,10 +155,9 @@ PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, con
   draft.label = makeLabel(p, choice.kernel);
   draft.flops = usefulFlops(p);
 
-  draft.lengths = {p.hasSeqlensQ ? p.batch : 0, p.hasSeqlensK ? p.batch : 0, p.seqlenQ, p.seqlenK};
+  draft.hostValues = hostValueLimits(p);
 
   const bool nothing = p.empty();
-  const uint64_t lengthBytes = uint64_t{p.batch} * sizeof(int32_t);
   const auto slot = [&](const char* name, const Tensor& tensor) {
     const uint64_t bytes = nothing || !tensor.present() ? 0 : tensor.bytes();
     draft.slots.push_back({name, bytes, std::max(dtypeBytes(tensor.dtype), 1u)});
@@ -112,8 +171,16 @@ PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, con
   slot("probs", p.probs);
   slot("mask", p.mask);
   slot("bias", p.bias);
-  draft.slots.push_back({"seqlens_q", nothing || !p.hasSeqlensQ ? 0 : lengthBytes, 4});
-  draft.slots.push_back({"seqlens_k", nothing || !p.hasSeqlensK ? 0 : lengthBytes, 4});
+  slot("alibi_slopes", p.alibiSlopes);
+  slot("sink", p.sink);
+  slot("block_table", p.blockTable);
+  const auto integers = [&](const char* name, bool given, uint64_t count) {
+    draft.slots.push_back({name, nothing || !given ? 0 : count * sizeof(int32_t), sizeof(int32_t)});
+  };
+  integers("seqlens_q", p.hasSeqlensQ, p.batch);
+  integers("seqlens_k", p.hasSeqlensK, p.batch);
+  integers("cu_seqlens_q", p.packed, uint64_t{p.batch} + 1);
+  integers("cu_seqlens_k", p.packed, uint64_t{p.batch} + 1);
   draft.slots.push_back({"scratch", 0, 16});
   if (nothing) return draft;
 
@@ -123,15 +190,6 @@ PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, con
     draft.steps.push_back(makeStep(facts, p, "weights", weightsTile(facts)));
   }
   return draft;
-}
-
-void checkHostLengths(const int32_t* lengths, uint32_t batch, uint32_t limit, const char* field, const char* limitName) {
-  if (lengths == nullptr) return;
-  for (uint32_t b = 0; b < batch; b++) {
-    if (lengths[b] < 0 || static_cast<uint32_t>(lengths[b]) > limit) {
-      refuse(field, "{}[{}] is {}; it must be between 0 and {}, which is {}", field, b, lengths[b], limitName, limit);
-    }
-  }
 }
 
 }  // namespace saccade::core

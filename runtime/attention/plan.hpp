@@ -9,12 +9,10 @@ namespace saccade::core {
 
 // Slots of the record call, in this order.
 enum AttentionSlot {
-  kSlotQ, kSlotK, kSlotV, kSlotOut, kSlotLse, kSlotProbs, kSlotMask, kSlotBias, kSlotSeqlensQ, kSlotSeqlensK, kSlotScratch
+  kSlotQ, kSlotK, kSlotV, kSlotOut, kSlotLse, kSlotProbs, kSlotMask, kSlotBias, kSlotAlibi, kSlotSink, kSlotBlockTable,
+  kSlotSeqlensQ, kSlotSeqlensK, kSlotCuSeqlensQ, kSlotCuSeqlensK, kSlotScratch
 };
 
 PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& forcedKernel);
-
-// Lengths that the host can see, at record time. Refuses one outside [0, limit], naming the batch entry.
-void checkHostLengths(const int32_t* lengths, uint32_t batch, uint32_t limit, const char* field, const char* limitName);
 
 }  // namespace saccade::core

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/host_values.hpp"
 #include "kernels/shader_table.hpp"
 #include "plan/tensor.hpp"
 #include "saccade/saccade.h"
@@ -52,18 +53,12 @@ struct StepDraft {
   }
 };
 
-// Lengths that a host may pass at record time: how many, and the largest allowed. 0 entries: none are checked.
-struct HostLengths {
-  uint32_t seqlensQ = 0, seqlensK = 0;
-  uint32_t seqlenQ = 0, seqlenK = 0;
-};
-
 struct PlanDraft {
   SaccadeOperator op{};
   std::string kernel, label, reason;
   double flops = 0;
   double bytes = 0;
-  HostLengths lengths;
+  HostValueLimits hostValues;  // attention
   std::vector<Slot> slots;
   std::vector<StepDraft> steps;  // none: there is nothing to compute
 

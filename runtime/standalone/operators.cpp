@@ -28,26 +28,45 @@ Tensor normalisedLse(const Tensor& lse, const Tensor& q) {
 // [B, T, E] stands for [B, 1, T, E].
 Tensor withHeadAxis(const Tensor& tensor) { return tensor.rank() == 3 ? tensor.unsqueeze(1) : tensor; }
 
-void checkLengths(const Tensor& lengths, const char* name, const std::vector<std::int32_t>& known,
-                  const AttentionDesc& desc) {
-  if (!lengths) {
+// A contiguous I32 tensor of `shape`, and the host's copy of it, if there is one.
+void checkIntegers(const char* name, const Tensor& tensor, const std::vector<std::int32_t>& known, const Shape& shape) {
+  if (!tensor) {
     if (known.empty()) return;
     throw Error(Status::InvalidArgument, name,
-                fmt::format("{} is absent, but the host's copy of it has {} entries; give both or neither",
-                            name, known.size()));
+                fmt::format("{} is absent, but the host's copy of it has {} entries; give both or neither", name,
+                            known.size()));
   }
-  const std::int64_t batch = desc.q.sizes[0];
-  if (lengths.dtype() != Dtype::I32 || lengths.shape() != Shape{batch} || !lengths.isContiguous()) {
+  if (tensor.dtype() != Dtype::I32 || tensor.shape() != shape || !tensor.isContiguous()) {
     throw Error(Status::InvalidArgument, name,
-                fmt::format("{} has shape {}, but must be a contiguous I32 tensor of shape [{}]", name,
-                            shapeText(lengths.shape()), batch));
+                fmt::format("{} has shape {}, but must be a contiguous I32 tensor of shape {}", name,
+                            shapeText(tensor.shape()), shapeText(shape)));
   }
-  if (!known.empty() && static_cast<std::int64_t>(known.size()) != batch) {
-    throw Error(
-        Status::InvalidArgument, name,
-        fmt::format("the host's copy of {} has {} entries, but the batch has {}", name, known.size(), batch));
+  if (!known.empty() && static_cast<std::int64_t>(known.size()) != tensor.elementCount()) {
+    throw Error(Status::InvalidArgument, name,
+                fmt::format("the host's copy of {} has {} entries, but must have {}", name, known.size(),
+                            tensor.elementCount()));
   }
 }
+
+// Lengths, offsets and block tables: everything that a plan takes as a plain array of int32.
+void checkIntegers(const AttentionOptions& options, const AttentionDesc& desc) {
+  const std::int64_t batch = desc.sequences ? std::int64_t{*desc.sequences} : desc.q.sizes[0];
+  if (static_cast<bool>(options.cuSeqlensQ) != static_cast<bool>(options.cuSeqlensK)) {
+    const char* absent = options.cuSeqlensQ ? "cu_seqlens_k" : "cu_seqlens_q";
+    throw Error(Status::InvalidArgument, absent,
+                fmt::format("{} is absent, but packed sequences need both cu_seqlens_q and cu_seqlens_k", absent));
+  }
+  checkIntegers("seqlens_q", options.seqlensQ, options.hostSeqlensQ, {batch});
+  checkIntegers("seqlens_k", options.seqlensK, options.hostSeqlensK, {batch});
+  checkIntegers("cu_seqlens_q", options.cuSeqlensQ, options.hostCuSeqlensQ, {batch + 1});
+  checkIntegers("cu_seqlens_k", options.cuSeqlensK, options.hostCuSeqlensK, {batch + 1});
+  if (!options.hostBlockTable.empty()) {
+    checkIntegers("block_table", options.blockTable, options.hostBlockTable,
+                  options.blockTable ? Shape{batch, options.blockTable.size(-1)} : Shape{});
+  }
+}
+
+const std::int32_t* dataOrNull(const std::vector<std::int32_t>& values) { return values.empty() ? nullptr : values.data(); }
 
 // The tensors of one operator: checked, kept alive, and turned into accesses.
 class Arguments {
@@ -92,10 +111,20 @@ class Arguments {
  private:
   runtime::StreamState& stream_;
   const std::shared_ptr<runtime::DeviceState>& device_;
-  std::array<Access, 12> accesses_{};  // attention: ten tensors and scratch
+  std::array<Access, 16> accesses_{};  // attention: fifteen tensors and scratch
   std::size_t count_ = 0;
   std::vector<std::shared_ptr<const void>> kept_;
 };
+
+// Of packed sequences; offsets have an entry more than that.
+std::optional<std::uint32_t> sequencesOf(const AttentionOptions& options) {
+  const Tensor& offsets = options.cuSeqlensQ ? options.cuSeqlensQ : options.cuSeqlensK;
+  if (!offsets) return std::nullopt;
+  if (offsets.elementCount() == 0) {
+    throw Error(Status::InvalidArgument, "cu_seqlens_q", "cu_seqlens_q has no entries; it must have one more than sequences");
+  }
+  return static_cast<std::uint32_t>(offsets.elementCount() - 1);
+}
 
 }  // namespace
 
@@ -110,18 +139,18 @@ AttentionDesc describeAttention(const Tensor& q, const Tensor& k, const Tensor& 
       .probs = optionalDesc(options.probs),
       .mask = optionalDesc(options.mask),
       .bias = optionalDesc(options.bias),
+      .alibiSlopes = optionalDesc(options.alibiSlopes),
+      .sink = optionalDesc(options.sink),
+      .blockTable = optionalDesc(options.blockTable),
       .seqlensQ = static_cast<bool>(options.seqlensQ),
       .seqlensK = static_cast<bool>(options.seqlensK),
+      .sequences = sequencesOf(options),
       .causal = options.causal,
-      .softmaxScale = options.softmaxScale,
-      .temperature = options.temperature,
       .windowLeft = options.windowLeft,
       .windowRight = options.windowRight,
+      .softmaxScale = options.softmaxScale,
+      .temperature = options.temperature,
       .softcap = options.softcap,
-      .alibiSlopes = static_cast<bool>(options.alibiSlopes),
-      .sink = static_cast<bool>(options.sink),
-      .cuSeqlens = static_cast<bool>(options.cuSeqlens),
-      .pageSize = options.pageSize,
       .dropout = options.dropout,
       .dropoutSeed = options.dropoutSeed,
       .dropoutOffset = options.dropoutOffset,
@@ -155,14 +184,21 @@ PlanPtr Stream::attention(const Tensor& q, const Tensor& k, const Tensor& v, con
       .probs = arguments.optional("probs", options.probs, true),
       .mask = arguments.optional("mask", options.mask),
       .bias = arguments.optional("bias", options.bias),
+      .alibiSlopes = arguments.optional("alibi_slopes", options.alibiSlopes),
+      .sink = arguments.optional("sink", options.sink),
+      .blockTable = arguments.optional("block_table", options.blockTable),
       .seqlensQ = arguments.optional("seqlens_q", options.seqlensQ),
       .seqlensK = arguments.optional("seqlens_k", options.seqlensK),
+      .cuSeqlensQ = arguments.optional("cu_seqlens_q", options.cuSeqlensQ),
+      .cuSeqlensK = arguments.optional("cu_seqlens_k", options.cuSeqlensK),
+      .hostSeqlensQ = dataOrNull(options.hostSeqlensQ),
+      .hostSeqlensK = dataOrNull(options.hostSeqlensK),
+      .hostCuSeqlensQ = dataOrNull(options.hostCuSeqlensQ),
+      .hostCuSeqlensK = dataOrNull(options.hostCuSeqlensK),
+      .hostBlockTable = dataOrNull(options.hostBlockTable),
   };
   const AttentionDesc desc = describeAttention(q, k, v, out, options);
-  checkLengths(options.seqlensQ, "seqlens_q", options.hostSeqlensQ, desc);
-  checkLengths(options.seqlensK, "seqlens_k", options.hostSeqlensK, desc);
-  if (!options.hostSeqlensQ.empty()) buffers.hostSeqlensQ = options.hostSeqlensQ.data();
-  if (!options.hostSeqlensK.empty()) buffers.hostSeqlensK = options.hostSeqlensK.data();
+  checkIntegers(options, desc);
   PlanPtr plan = device().plan(desc);
   buffers.scratch = arguments.scratch(plan->info().scratchBytes);
   return arguments.record(std::move(plan), buffers);

@@ -41,10 +41,9 @@ class KeyWriter {
 }  // namespace
 
 std::string PlanCache::keyOf(const AttentionDesc& d) {
-  return KeyWriter('A')(d.q, d.k, d.v, d.out, d.lse, d.probs, d.mask, d.bias, d.seqlensQ, d.seqlensK,
-                        d.causal, d.softmaxScale, d.temperature, d.windowLeft, d.windowRight, d.softcap,
-                        d.alibiSlopes, d.sink, d.cuSeqlens, d.pageSize, d.dropout, d.dropoutSeed,
-                        d.dropoutOffset, d.normalizer, d.sigmoidBias, d.kernel);
+  return KeyWriter('A')(d.q, d.k, d.v, d.out, d.lse, d.probs, d.mask, d.bias, d.alibiSlopes,
+                        d.sink, d.blockTable, d.seqlensQ, d.seqlensK, d.sequences, d.causal, d.windowLeft,
+                        d.windowRight, d.softmaxScale, d.temperature, d.softcap, d.dropout, d.dropoutSeed, d.dropoutOffset, d.normalizer, d.sigmoidBias, d.kernel);
 }
 
 std::string PlanCache::keyOf(const MatmulDesc& d) {

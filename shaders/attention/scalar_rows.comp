@@ -6,9 +6,9 @@
 // Channels are taken in quads: the unrolled code is a fourth as long before the driver takes it apart, and driver compile time grows
 // faster than linearly with it (measured on lavapipe: 0.99 s for single channels, 0.13 s for quads at head dim 64).
 //
-// Keys are taken KEYS at a time: KEYS scores, one maximum, one rescaling, KEYS exponentials, then P V. Steps whose
-// keys all rows of the work-group see ("plain") skip the tests of visibility; steps that hide a key select on each product, so
-// that a NaN or infinity in a hidden value has no influence.
+// Keys are taken KEYS at a time: KEYS scores, one maximum, one rescaling, KEYS exponentials, then P V. Steps before and after the
+// keys that some row sees are skipped; steps whose keys all rows of the work-group see ("plain") skip the tests of visibility;
+// steps in which a key is hidden select on each product, so that a NaN or infinity in a hidden value has no influence.
 
 #extension GL_GOOGLE_include_directive : require
 #include "attention.glsl"
@@ -16,32 +16,26 @@
 void main() {
   AttentionParams p = ParamsIn(push.params).value;
   Block b = blockOf(p, groupIndex(), LOCAL_SIZE);
+  if (isVacant(b)) return;
   uint row = b.firstRow + gl_LocalInvocationID.x;
-  uint safeRow = min(row, p.seqlenQ - 1u);
+  uint safeRow = min(row, b.rowLimit - 1u);
 
   vec4 q[QUADS_QK];
-  Address qRow = tensorAddress(push.buffers[BUFFER_Q],
-                               b.batch * p.qStrideB + b.head * p.qStrideH + safeRow * p.qStrideT);
+  Address qRow = queryRow(p, b, safeRow);
   [[unroll]] for (uint d = 0; d < QUADS_QK; d++) q[d] = loadQuad(qRow, d, HEAD_DIM_QK) * p.scale;
 
   vec4 sums[QUADS_V];
   [[unroll]] for (uint d = 0; d < QUADS_V; d++) sums[d] = vec4(0.0);
-  float maximum = -kInfinity;
-  float total = 0.0;
+  float maximum = firstMaximum(b);
+  float total = firstTotal(maximum);
 
   if (HAS_KEYS != 0) {
-    Address kBase = tensorAddress(push.buffers[BUFFER_K], b.batch * p.kStrideB + b.headKv * p.kStrideH);
-    Address vBase = tensorAddress(push.buffers[BUFFER_V], b.batch * p.vStrideB + b.headKv * p.vStrideH);
-    // Devices may execute a load with a uniform address although every invocation is switched off, so addresses
-    // stay inside the tensor even past the last key.
-    uint lastKey = p.seqlenK - 1u;
-
-    for (uint first = 0; first < b.keysEnd; first += KEYS) {
+    for (uint first = b.keysBegin; first < b.keysEnd; first += KEYS) {
       float s[KEYS];
       Address kRow[KEYS];
       [[unroll]] for (uint c = 0; c < KEYS; c++) {
         s[c] = 0.0;
-        kRow[c] = tensorAddress(kBase, min(first + c, lastKey) * p.kStrideT);
+        kRow[c] = keyRowOfK(p, b, first + c);
       }
       [[unroll]] for (uint d = 0; d < QUADS_QK; d++) {
         [[unroll]] for (uint c = 0; c < KEYS; c++) {
@@ -53,11 +47,8 @@ void main() {
         }
       }
 
-      bool plain = first + KEYS <= b.plainEnd;
-      if (!plain) {
-        [[unroll]] for (uint c = 0; c < KEYS; c++) {
-          s[c] = first + c <= lastKey ? finalScore(p, b, safeRow, min(first + c, lastKey), s[c]) : -kInfinity;
-        }
+      if (!isPlain(b, first, KEYS)) {
+        [[unroll]] for (uint c = 0; c < KEYS; c++) s[c] = finalScore(p, b, safeRow, first + c, s[c]);
       }
       float largest = maximum;
       float smallest = s[0];
@@ -65,7 +56,7 @@ void main() {
         largest = max(largest, s[c]);
         smallest = min(smallest, s[c]);
       }
-      bool careful = !plain || anyInSubgroup(smallest == -kInfinity);
+      bool careful = anyInSubgroup(smallest == -kInfinity);
 
       float reference = safeMaximum(largest);
       float correction = weightOf(maximum, reference);
@@ -80,7 +71,7 @@ void main() {
 
       Address vRow[KEYS];
       [[unroll]] for (uint c = 0; c < KEYS; c++) {
-        vRow[c] = tensorAddress(vBase, min(first + c, lastKey) * p.vStrideT);
+        vRow[c] = keyRowOfV(p, b, first + c);
       }
       if (careful) {
         [[unroll]] for (uint d = 0; d < QUADS_V; d++) {
@@ -103,16 +94,13 @@ void main() {
     }
   }
 
-  if (row >= p.seqlenQ) return;
-  // A visible key has weight 1 somewhere in the row, so a total of 0 means that the row saw none.
+  if (row >= b.rowLimit) return;
+  // A visible key, or the sink, has weight 1 somewhere in the row, so a total of 0 means that the row saw none.
   bool empty = total == 0.0 || row >= b.seqlenQ;
   float inverse = 1.0 / total;
-  Address outRow = tensorAddress(push.buffers[BUFFER_OUT],
-                                 b.batch * p.outStrideB + b.head * p.outStrideH + row * p.outStrideT);
-  [[unroll]] for (uint d = 0; d < HEAD_DIM_V; d++) storeElement(outRow, d, empty ? 0.0 : sums[d / 4][d % 4] * inverse);
-  if (LSE != 0) {
-    uint element = b.batch * p.lseStrideB + b.head * p.lseStrideH + row * p.lseStrideT;
-    FloatsOut(elementAddress(push.buffers[BUFFER_LSE], element, 4u)).v[0] =
-        empty ? -kInfinity : logSumExp(maximum, total);
+  Address outAddress = outRow(p, b, row);
+  [[unroll]] for (uint d = 0; d < HEAD_DIM_V; d++) {
+    storeElement(outAddress, d, empty ? 0.0 : sums[d / 4][d % 4] * inverse);
   }
+  if (LSE != 0) storeLse(p, b, row, empty ? -kInfinity : logSumExp(maximum, total));
 }

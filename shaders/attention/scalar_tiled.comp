@@ -32,44 +32,41 @@ shared float rowPart[SHARERS * ROWS];               // maxima, then sums, of a q
 shared float rowCorrection[ROWS];
 shared uint anyHidden;
 
-// Copies `count` rows of CHANNELS channels from first row `firstRow` into shared memory; outside the tensor: 0.
-#define STAGE(tile, base, stride, firstRow, rowCount, rowEnd, firstChannel, channelEnd, factor)        \
+// Copies CHANNELS channels of `rowCount` rows into shared memory, from row `firstRow` on; outside the tensor: 0. rowAddress is an
+// expression in r, the row.
+#define STAGE(tile, firstRow, rowCount, rowEnd, rowAddress, firstChannel, channelEnd, factor)           \
   for (uint i = gl_LocalInvocationIndex; i < rowCount * CHANNELS; i += LOCAL_SIZE) {                    \
-    uint r = i / CHANNELS, c = i - r * CHANNELS;                                                        \
-    bool inside = firstRow + r < rowEnd && firstChannel + c < channelEnd;                               \
+    uint r = firstRow + i / CHANNELS, c = i % CHANNELS;                                                 \
     float x = 0.0;                                                                                      \
-    if (inside) x = loadElement(tensorAddress(base, (firstRow + r) * stride + firstChannel + c), 0u);   \
-    tile[r * PITCH + c] = x * factor;                                                                   \
+    if (r < rowEnd && firstChannel + c < channelEnd) x = loadElement(rowAddress, firstChannel + c);     \
+    tile[i / CHANNELS * PITCH + c] = x * factor;                                                        \
   }
 
 void main() {
   AttentionParams p = ParamsIn(push.params).value;
   Block b = blockOf(p, groupIndex(), ROWS);
+  if (isVacant(b)) return;
   uint lane = gl_LocalInvocationIndex;
   uint y = lane / COLUMNS, x = lane % COLUMNS;
   uint sharedRow = lane / SHARERS, sharer = lane % SHARERS;
 
-  Address qBase = tensorAddress(push.buffers[BUFFER_Q], b.batch * p.qStrideB + b.head * p.qStrideH);
-  Address kBase = tensorAddress(push.buffers[BUFFER_K], b.batch * p.kStrideB + b.headKv * p.kStrideH);
-  Address vBase = tensorAddress(push.buffers[BUFFER_V], b.batch * p.vStrideB + b.headKv * p.vStrideH);
-
   float sums[CHUNKS_V * ROWS_EACH * CHANNELS_EACH];
   [[unroll]] for (uint i = 0; i < CHUNKS_V * ROWS_EACH * CHANNELS_EACH; i++) sums[i] = 0.0;
-  float maximum = -kInfinity;  // of row sharedRow
-  float total = 0.0;           // of row sharedRow, this invocation's quarter
+  float maximum = firstMaximum(b);                            // of row sharedRow
+  float total = sharer == 0u ? firstTotal(maximum) : 0.0;     // of row sharedRow, this invocation's quarter
 
   uint keysEnd = HAS_KEYS != 0 ? b.keysEnd : 0u;
-  for (uint first = 0; first < keysEnd; first += KEYS) {
+  for (uint first = b.keysBegin; first < keysEnd; first += KEYS) {
     if (lane == 0u) anyHidden = 0u;
     float s[ROWS_EACH * KEYS_EACH];
     [[unroll]] for (uint i = 0; i < ROWS_EACH * KEYS_EACH; i++) s[i] = 0.0;
     for (uint chunk = 0; chunk < CHUNKS_QK; chunk++) {
       uint channel = chunk * CHANNELS;
       barrier();
-      if (CHUNKS_QK > 1u || first == 0u) {
-        STAGE(qTile, qBase, p.qStrideT, b.firstRow, ROWS, p.seqlenQ, channel, HEAD_DIM_QK, p.scale)
+      if (CHUNKS_QK > 1u || first == b.keysBegin) {
+        STAGE(qTile, b.firstRow, ROWS, b.rowLimit, queryRow(p, b, r), channel, HEAD_DIM_QK, p.scale)
       }
-      STAGE(kvTile, kBase, p.kStrideT, first, KEYS, b.seqlenK, channel, HEAD_DIM_QK, 1.0)
+      STAGE(kvTile, first, KEYS, b.seqlenK, keyRowOfK(p, b, r), channel, HEAD_DIM_QK, 1.0)
       barrier();
       for (uint c = 0; c < CHANNELS; c++) {
         float k[KEYS_EACH];
@@ -83,16 +80,12 @@ void main() {
       }
     }
 
-    bool plain = first + KEYS <= b.plainEnd;
+    bool plain = isPlain(b, first, KEYS);
     [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
       [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
         uint row = y * ROWS_EACH + r, key = x + j * COLUMNS;
         float score = s[r * KEYS_EACH + j];
-        if (!plain) {
-          bool inside = first + key < b.seqlenK;
-          score = inside ? finalScore(p, b, min(b.firstRow + row, p.seqlenQ - 1u), min(first + key, p.seqlenK - 1u), score)
-                         : -kInfinity;
-        }
+        if (!plain) score = finalScore(p, b, b.firstRow + row, first + key, score);
         scores[row * SCORE_PITCH + key] = score;
       }
     }
@@ -122,7 +115,7 @@ void main() {
     [[unroll]] for (uint chunk = 0; chunk < CHUNKS_V; chunk++) {
       uint channel = chunk * CHANNELS;
       barrier();
-      STAGE(kvTile, vBase, p.vStrideT, first, KEYS, b.seqlenK, channel, HEAD_DIM_V, 1.0)
+      STAGE(kvTile, first, KEYS, b.seqlenK, keyRowOfV(p, b, r), channel, HEAD_DIM_V, 1.0)
       barrier();
       bool careful = anyHidden != 0u;
       float o[ROWS_EACH * CHANNELS_EACH];
@@ -154,28 +147,23 @@ void main() {
   float rowTotal = 0.0;
   [[unroll]] for (uint i = 0; i < SHARERS; i++) rowTotal += rowPart[i * ROWS + sharedRow];
   uint row = b.firstRow + sharedRow;
-  // A visible key has weight 1 somewhere in the row, so a sum of 0 means that the row saw none.
+  // A visible key, or the sink, has weight 1 somewhere in the row, so a sum of 0 means that the row saw none.
   bool empty = rowTotal == 0.0 || row >= b.seqlenQ;
   if (sharer == 0u) {
-    // 0 marks an empty row: the reciprocal of a sum is never 0, because a sum is at most the number of keys.
+    // 0 marks an empty row: the reciprocal of a sum is never 0, because a sum is at most the number of keys and the sink.
     rowCorrection[sharedRow] = empty ? 0.0 : 1.0 / rowTotal;
-    if (LSE != 0 && row < p.seqlenQ) {
-      uint element = b.batch * p.lseStrideB + b.head * p.lseStrideH + row * p.lseStrideT;
-      FloatsOut(elementAddress(push.buffers[BUFFER_LSE], element, 4u)).v[0] =
-          empty ? -kInfinity : logSumExp(maximum, rowTotal);
-    }
+    if (LSE != 0 && row < b.rowLimit) storeLse(p, b, row, empty ? -kInfinity : logSumExp(maximum, rowTotal));
   }
   barrier();
   [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-    uint outRow = b.firstRow + y * ROWS_EACH + r;
+    uint ownRow = b.firstRow + y * ROWS_EACH + r;
     float inverse = rowCorrection[y * ROWS_EACH + r];
-    Address out_ = tensorAddress(push.buffers[BUFFER_OUT],
-                                 b.batch * p.outStrideB + b.head * p.outStrideH + min(outRow, p.seqlenQ - 1u) * p.outStrideT);
+    Address outAddress = outRow(p, b, ownRow);
     [[unroll]] for (uint chunk = 0; chunk < CHUNKS_V; chunk++) {
       [[unroll]] for (uint c = 0; c < CHANNELS_EACH; c++) {
         uint d = chunk * CHANNELS + x + c * COLUMNS;
         float sum = sums[(chunk * ROWS_EACH + r) * CHANNELS_EACH + c];
-        if (outRow < p.seqlenQ && d < HEAD_DIM_V) storeElement(out_, d, inverse == 0.0 ? 0.0 : sum * inverse);
+        if (ownRow < b.rowLimit && d < HEAD_DIM_V) storeElement(outAddress, d, inverse == 0.0 ? 0.0 : sum * inverse);
       }
     }
   }

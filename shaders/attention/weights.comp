@@ -9,8 +9,8 @@
 
 vec4 q[QUADS_QK];
 
-float scoreOf(AttentionParams p, Block b, Address kBase, uint row, uint key) {
-  Address kRow = tensorAddress(kBase, min(key, p.seqlenK - 1u) * p.kStrideT);
+float scoreOf(AttentionParams p, Block b, uint row, uint key) {
+  Address kRow = keyRowOfK(p, b, key);
   float s = 0.0;
   [[unroll]] for (uint d = 0; d < QUADS_QK; d++) {
     vec4 k = loadQuad(kRow, d, HEAD_DIM_QK);
@@ -19,24 +19,22 @@ float scoreOf(AttentionParams p, Block b, Address kBase, uint row, uint key) {
     s = fma(q[d].z, k.z, s);
     s = fma(q[d].w, k.w, s);
   }
-  return finalScore(p, b, row, min(key, p.seqlenK - 1u), s);
+  return finalScore(p, b, row, key, s);
 }
 
 void main() {
   AttentionParams p = ParamsIn(push.params).value;
   Block b = blockOf(p, groupIndex(), LOCAL_SIZE);
   uint row = b.firstRow + gl_LocalInvocationID.x;
-  uint safeRow = min(row, p.seqlenQ - 1u);
+  uint safeRow = min(row, b.rowLimit - 1u);
 
-  Address qRow = tensorAddress(push.buffers[BUFFER_Q],
-                               b.batch * p.qStrideB + b.head * p.qStrideH + safeRow * p.qStrideT);
+  Address qRow = queryRow(p, b, safeRow);
   [[unroll]] for (uint d = 0; d < QUADS_QK; d++) q[d] = loadQuad(qRow, d, HEAD_DIM_QK) * p.scale;
-  Address kBase = tensorAddress(push.buffers[BUFFER_K], b.batch * p.kStrideB + b.headKv * p.kStrideH);
 
-  float maximum = -kInfinity;
-  float total = 0.0;
-  for (uint key = 0; key < b.keysEnd; key++) {
-    float s = scoreOf(p, b, kBase, safeRow, key);
+  float maximum = firstMaximum(b);
+  float total = firstTotal(maximum);
+  for (uint key = b.keysBegin; key < b.keysEnd; key++) {
+    float s = scoreOf(p, b, safeRow, key);
     float largest = max(maximum, s);
     float reference = safeMaximum(largest);
     total = fma(total, weightOf(maximum, reference), weightOf(s, reference));
@@ -50,11 +48,11 @@ void main() {
                                    b.batch * p.probsStrideB + b.head * p.probsStrideH + safeRow * p.probsStrideT);
   for (uint key = 0; key < p.seqlenK; key++) {
     float weight = 0.0;
-    if (key < b.keysEnd) {
-      float s = scoreOf(p, b, kBase, safeRow, key);
+    if (key >= b.keysBegin && key < b.keysEnd) {
+      float s = scoreOf(p, b, safeRow, key);
       // A hidden key has weight 0 even in a row whose sum is NaN.
       if (!empty && s != -kInfinity) weight = weightOf(s, reference) * inverse;
     }
-    if (row < p.seqlenQ) storeElement(tensorAddress(probsRow, key), 0u, weight);
+    if (row < b.rowLimit) storeElement(tensorAddress(probsRow, key), 0u, weight);
   }
 }

@@ -3,8 +3,8 @@
 #define SACCADE_ATTENTION_GLSL
 // What all attention kernels share: parameters, where a work-group works, and the one rule of visibility.
 //
-// A hidden key is one whose final score is -inf, whatever hid it: causal mask, lengths, boolean mask, a bias of -inf or the
-// arithmetic itself. Kernels select on the score; nothing is ever added to hide a key.
+// A hidden key is one whose final score is -inf, whatever hid it: causal mask, window, lengths, boolean mask, a bias of -inf or
+// the arithmetic itself. Kernels select on the score; nothing is ever added to hide a key.
 
 #include "dtype.glsl"
 #include "push.glsl"
@@ -14,7 +14,7 @@ layout(local_size_x_id = SPEC_LOCAL_SIZE) in;
 layout(constant_id = SPEC_LOCAL_SIZE) const uint LOCAL_SIZE = 8;
 layout(constant_id = SPEC_HEAD_DIM_QK) const uint HEAD_DIM_QK = 64;
 layout(constant_id = SPEC_HEAD_DIM_V) const uint HEAD_DIM_V = 64;
-layout(constant_id = SPEC_CAUSAL) const uint CAUSAL = 0;
+layout(constant_id = SPEC_TOP_LEFT) const uint TOP_LEFT = 0;
 layout(constant_id = SPEC_HAS_KEYS) const uint HAS_KEYS = 1;
 layout(constant_id = SPEC_MASK) const uint MASK = 0;
 layout(constant_id = SPEC_BIAS) const uint BIAS = 0;
@@ -23,6 +23,13 @@ layout(constant_id = SPEC_SEQLENS_K) const uint SEQLENS_K = 0;
 layout(constant_id = SPEC_LSE) const uint LSE = 0;
 layout(constant_id = SPEC_KEYS) const uint KEYS = 8;
 layout(constant_id = SPEC_CHANNELS) const uint CHANNELS = 32;
+layout(constant_id = SPEC_WINDOW_LEFT) const uint WINDOW_LEFT = 0;
+layout(constant_id = SPEC_WINDOW_RIGHT) const uint WINDOW_RIGHT = 0;
+layout(constant_id = SPEC_SOFTCAP) const uint SOFTCAP = 0;
+layout(constant_id = SPEC_ALIBI) const uint ALIBI = 0;
+layout(constant_id = SPEC_SINK) const uint SINK = 0;
+layout(constant_id = SPEC_PACKED) const uint PACKED = 0;
+layout(constant_id = SPEC_PAGE_SIZE) const uint PAGE_SIZE = 0;
 
 const uint QUADS_QK = (HEAD_DIM_QK + 3) / 4;
 const uint QUADS_V = (HEAD_DIM_V + 3) / 4;
@@ -37,58 +44,180 @@ vec4 loadQuad(Address row, uint quad, const uint headDim) {
   return x;
 }
 
-const uint kCausalTopLeft = 2;
 const float kLog2E = 1.4426950408889634;
 
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer ParamsIn { AttentionParams value; };
 
-// A block of consecutive query rows of one head, and the keys that its rows may see.
+bool isNan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
+
+// A block of consecutive query rows of one head, and the keys that its rows may see. Rows and keys count inside their batch
+// entry or packed sequence.
 struct Block {
   uint batch, head, headKv;
   uint firstRow;
+  uint rowLimit;          // rows that the entry has in `out`; those from seqlenQ on are written as 0
+  uint rowBase, keyBase;  // packed: tokens of the sequence's first row and key
   uint seqlenQ, seqlenK;  // lengths of this batch entry
   int offset;             // row i is aligned with key i + offset
-  uint keysEnd;           // no row of the block sees a key at or past it
-  uint plainEnd;          // every row of the block sees every key before it
+  uint keysBegin;         // no row of the block sees a key before it
+  uint keysEnd;           // ... or at or past it
+  uint plainBegin;        // every row of the block sees every key from it
+  uint plainEnd;          // ... until before it
+  float slope;            // ALiBi
 };
 
-uint clampedLength(Address lengths, uint batch, uint limit) {
-  return uint(clamp(IntsIn(lengths).v[batch], 0, int(limit)));
+uint clampedInt(Address values, uint index, uint limit) { return uint(clamp(IntsIn(values).v[index], 0, int(limit))); }
+
+// Finds the packed sequence that slot `slot` of a head belongs to. A sequence that begins at token t owns the slots from
+// t / rows + (its number) on: always enough, and increasing from one sequence to the next, so that neither a prefix sum over the
+// lengths nor a longest length is needed. Sequence numSequences stands for the tokens past the last one.
+void findSequence(AttentionParams p, uint slot, uint rows, inout Block b) {
+  Address cuQ = push.buffers[BUFFER_CU_SEQLENS_Q], cuK = push.buffers[BUFFER_CU_SEQLENS_K];
+  uint low = 0, high = p.numSequences;
+  while (low < high) {
+    uint middle = (low + high + 1u) / 2u;
+    bool starts = clampedInt(cuQ, middle, p.seqlenQ) / rows + middle <= slot;
+    low = starts ? middle : low;
+    high = starts ? high : middle - 1u;
+  }
+  uint next = min(low + 1u, p.numSequences);
+  b.rowBase = clampedInt(cuQ, low, p.seqlenQ);
+  b.firstRow = (slot - min(b.rowBase / rows + low, slot)) * rows;
+  if (low < p.numSequences) {
+    b.batch = low;
+    b.rowLimit = max(clampedInt(cuQ, next, p.seqlenQ), b.rowBase) - b.rowBase;
+    b.seqlenQ = b.rowLimit;
+    if (PAGE_SIZE != 0) {
+      b.seqlenK = uint(clamp(IntsIn(cuK).v[next] - IntsIn(cuK).v[low], 0, int(p.seqlenK)));
+    } else {
+      b.keyBase = clampedInt(cuK, low, p.seqlenK);
+      b.seqlenK = max(clampedInt(cuK, next, p.seqlenK), b.keyBase) - b.keyBase;
+    }
+  } else {
+    b.batch = max(p.numSequences, 1u) - 1u;
+    b.rowLimit = p.seqlenQ - b.rowBase;
+    b.seqlenQ = 0;
+    b.seqlenK = 0;
+  }
 }
 
 Block blockOf(AttentionParams p, uint group, uint rows) {
   Block b;
   uint headIndex = group / p.rowBlocks;
-  b.firstRow = (group - headIndex * p.rowBlocks) * rows;
+  uint rowBlock = group - headIndex * p.rowBlocks;
   b.batch = headIndex / p.numHeadsQ;
   b.head = headIndex - b.batch * p.numHeadsQ;
   b.headKv = b.head / p.headsPerGroup;
-  b.seqlenQ = SEQLENS_Q != 0 ? clampedLength(push.buffers[BUFFER_SEQLENS_Q], b.batch, p.seqlenQ) : p.seqlenQ;
-  b.seqlenK = SEQLENS_K != 0 ? clampedLength(push.buffers[BUFFER_SEQLENS_K], b.batch, p.seqlenK) : p.seqlenK;
-  b.offset = CAUSAL == kCausalTopLeft ? 0 : int(b.seqlenK) - int(b.seqlenQ);
-  b.keysEnd = b.seqlenK;
-  b.plainEnd = b.seqlenK;
-  if (CAUSAL != 0) {
-    int lastRow = int(min(b.firstRow + rows, p.seqlenQ)) - 1;
-    b.keysEnd = uint(clamp(lastRow + b.offset + 1, 0, int(b.seqlenK)));
-    b.plainEnd = uint(clamp(int(b.firstRow) + b.offset + 1, 0, int(b.seqlenK)));
+  b.rowBase = 0;
+  b.keyBase = 0;
+  if (PACKED != 0) {
+    findSequence(p, rowBlock, rows, b);
+  } else {
+    b.firstRow = rowBlock * rows;
+    b.rowLimit = p.seqlenQ;
+    b.seqlenQ = SEQLENS_Q != 0 ? clampedInt(push.buffers[BUFFER_SEQLENS_Q], b.batch, p.seqlenQ) : p.seqlenQ;
+    b.seqlenK = SEQLENS_K != 0 ? clampedInt(push.buffers[BUFFER_SEQLENS_K], b.batch, p.seqlenK) : p.seqlenK;
   }
-  if (MASK != 0 || BIAS != 0) b.plainEnd = 0;
+  b.offset = TOP_LEFT != 0 ? 0 : int(b.seqlenK) - int(b.seqlenQ);
+  b.keysBegin = 0;
+  b.keysEnd = b.seqlenK;
+  b.plainBegin = 0;
+  b.plainEnd = b.seqlenK;
+  int firstDiagonal = int(b.firstRow) + b.offset;
+  int lastDiagonal = int(min(b.firstRow + rows, b.seqlenQ)) - 1 + b.offset;
+  if (WINDOW_LEFT != 0) {
+    b.keysBegin = uint(clamp(firstDiagonal - p.windowLeft, 0, int(b.seqlenK)));
+    b.plainBegin = uint(clamp(lastDiagonal - p.windowLeft, 0, int(b.seqlenK)));
+  }
+  if (WINDOW_RIGHT != 0) {
+    b.keysEnd = uint(clamp(lastDiagonal + p.windowRight + 1, 0, int(b.seqlenK)));
+    b.plainEnd = uint(clamp(firstDiagonal + p.windowRight + 1, 0, int(b.seqlenK)));
+  }
+  if (MASK != 0 || BIAS != 0 || SOFTCAP != 0 || ALIBI != 0) b.plainEnd = 0;
   if (b.firstRow >= b.seqlenQ) b.keysEnd = 0;
+  b.slope = 0.0;
+  if (ALIBI != 0) b.slope = loadF32(elementAddress(push.buffers[BUFFER_ALIBI], b.batch * p.alibiStrideB + b.head, 4u), 0u);
   return b;
 }
 
-// The final score of a pair: score with bias added if the key is visible to the row, -inf if it is hidden. row and key must lie
-// inside the tensors; key may lie past the entry's length.
+// True if no row of the block exists: packed sequences leave slots over. The whole work-group may return.
+bool isVacant(Block b) { return PACKED != 0 && b.firstRow >= b.rowLimit; }
+
+// Every key from `first` on, `count` of them, is visible to every row and its score final as it is.
+bool isPlain(Block b, uint first, uint count) { return first >= b.plainBegin && first + count <= b.plainEnd; }
+
+// Addresses. Devices may execute a load with a uniform address although every invocation is switched off, so whatever row or
+// key is asked for, the address lies inside the tensor.
+
+uint tokenOf(AttentionParams p, Block b, uint row) { return min(b.rowBase + row, p.seqlenQ - 1u); }
+
+Address queryRow(AttentionParams p, Block b, uint row) {
+  return tensorAddress(push.buffers[BUFFER_Q], b.batch * p.qStrideB + b.head * p.qStrideH + tokenOf(p, b, row) * p.qStrideT);
+}
+
+// Row `key` of K or V, whose address and strides are given.
+Address keyRow(AttentionParams p, Block b, Address base, uint strideB, uint strideH, uint strideT, uint key) {
+  if (PAGE_SIZE != 0) {
+    uint inside = min(key, max(b.seqlenK, 1u) - 1u);
+    uint column = inside / PAGE_SIZE;
+    Address entry = elementAddress(push.buffers[BUFFER_BLOCK_TABLE], b.batch * p.tableStrideB + column, 4u);
+    uint page = clampedInt(entry, 0u, p.pages - 1u);
+    return tensorAddress(base, page * strideB + b.headKv * strideH + (inside - column * PAGE_SIZE) * strideT);
+  }
+  return tensorAddress(base, b.batch * strideB + b.headKv * strideH + min(b.keyBase + key, p.seqlenK - 1u) * strideT);
+}
+
+Address keyRowOfK(AttentionParams p, Block b, uint key) {
+  return keyRow(p, b, push.buffers[BUFFER_K], p.kStrideB, p.kStrideH, p.kStrideT, key);
+}
+
+Address keyRowOfV(AttentionParams p, Block b, uint key) {
+  return keyRow(p, b, push.buffers[BUFFER_V], p.vStrideB, p.vStrideH, p.vStrideT, key);
+}
+
+Address outRow(AttentionParams p, Block b, uint row) {
+  return tensorAddress(push.buffers[BUFFER_OUT],
+                       b.batch * p.outStrideB + b.head * p.outStrideH + tokenOf(p, b, row) * p.outStrideT);
+}
+
+void storeLse(AttentionParams p, Block b, uint row, float lse) {
+  uint element = b.batch * p.lseStrideB + b.head * p.lseStrideH + tokenOf(p, b, row) * p.lseStrideT;
+  FloatsOut(elementAddress(push.buffers[BUFFER_LSE], element, 4u)).v[0] = lse;
+}
+
+// softcap * tanh(score / softcap). Below 1, tanh(x) = x + x^3 P(x^2), minimax in relative error, fitted by Lawson's iteratively
+// reweighted least squares (5e-9, 8e-8 evaluated in fp32); above it exp cannot do harm: 2 / (inf + 1) is 0.
+float softcapped(float score, float softcap) {
+  float x = score / softcap;
+  float a = abs(x);
+  if (isNan(x) || a < 1e-4) return score;  // tanh(x) is x there
+  float z = a * a;
+  float t = -0.000358450022758916;
+  t = t * z + 0.002301357686519623;
+  t = t * z - 0.007946096360683441;
+  t = t * z + 0.02148665115237236;
+  t = t * z - 0.05387980118393898;
+  t = t * z + 0.13332344591617584;
+  t = t * z - 0.33333295583724976;
+  t = a < 1.0 ? a + a * z * t : 1.0 - 2.0 / (exp2(a * (2.0 * kLog2E)) + 1.0);
+  return x < 0.0 ? -softcap * t : softcap * t;
+}
+
+// The final score of a pair: -inf if the key is hidden from the row. `score` is the scaled product; row and key may lie past
+// the entry's lengths.
 float finalScore(AttentionParams p, Block b, uint row, uint key, float score) {
+  if (SOFTCAP != 0) score = softcapped(score, p.softcap);
   bool visible = key < b.seqlenK;
-  if (CAUSAL != 0) visible = visible && int(key) <= int(row) + b.offset;
+  int distance = int(key) - (int(row) + b.offset);  // from the diagonal
+  if (WINDOW_LEFT != 0) visible = visible && distance >= -p.windowLeft;
+  if (WINDOW_RIGHT != 0) visible = visible && distance <= p.windowRight;
+  uint maskRow = min(row, p.seqlenQ - 1u), maskKey = min(key, p.seqlenK - 1u);
   if (MASK != 0) {
-    uint element = b.batch * p.maskStrideB + b.head * p.maskStrideH + row * p.maskStrideQ + key * p.maskStrideK;
+    uint element = b.batch * p.maskStrideB + b.head * p.maskStrideH + maskRow * p.maskStrideQ + maskKey * p.maskStrideK;
     visible = visible && load8(elementAddress(push.buffers[BUFFER_MASK], element, 1u), 0u) != 0u;
   }
   if (BIAS != 0) {
-    uint element = b.batch * p.biasStrideB + b.head * p.biasStrideH + row * p.biasStrideQ + key * p.biasStrideK;
+    uint element = b.batch * p.biasStrideB + b.head * p.biasStrideH + maskRow * p.biasStrideQ + maskKey * p.biasStrideK;
     Address base = push.buffers[BUFFER_BIAS];
     float bias;
     if (BIAS == 1) bias = loadF32(elementAddress(base, element, 4u), 0u);
@@ -98,10 +227,13 @@ float finalScore(AttentionParams p, Block b, uint row, uint key, float score) {
     visible = visible && bias != -kInfinity;
     score += bias;
   }
+  if (ALIBI != 0) score -= b.slope * float(abs(distance));
   return visible ? score : -kInfinity;
 }
 
-bool isNan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
+// Where the online softmax of a row starts: a sink is a key without a value whose score is seen first.
+float firstMaximum(Block b) { return SINK != 0 ? loadF32(push.buffers[BUFFER_SINK], b.head) : -kInfinity; }
+float firstTotal(float maximum) { return maximum == -kInfinity ? 0.0 : 1.0; }
 
 // exp(score - maximum), exactly 0 for a hidden key. maximum must not be -inf. NaN is handed on explicitly, here and in
 // logSumExp: exp2 and log of one device (SwiftShader) turn it into a number.

@@ -8,8 +8,8 @@
 #define SPEC_LOCAL_SIZE 0    // invocations per work-group
 #define SPEC_HEAD_DIM_QK 1
 #define SPEC_HEAD_DIM_V 2
-#define SPEC_CAUSAL 3        // SaccadeCausal
-#define SPEC_HAS_KEYS 4      // 0: seqlen_k is 0, K and V are never touched
+#define SPEC_TOP_LEFT 3      // 1: row i is aligned with key i; 0: with key i + seqlen_k - seqlen_q
+#define SPEC_HAS_KEYS 4      // 0: there is no key at all, K and V are never touched
 #define SPEC_MASK 5          // 1: boolean mask
 #define SPEC_BIAS 6          // 0: none; else SaccadeDtype: 1 fp32, 2 fp16, 3 bf16
 #define SPEC_SEQLENS_Q 7
@@ -17,8 +17,16 @@
 #define SPEC_LSE 9           // 1: write the log-sum-exp
 #define SPEC_KEYS 10         // keys per step
 #define SPEC_CHANNELS 11     // scalar_tiled: channels staged at a time
+#define SPEC_WINDOW_LEFT 12  // 1: keys before the diagonal are bounded by windowLeft
+#define SPEC_WINDOW_RIGHT 13 // 1: keys after it by windowRight; a causal mask is windowRight = 0
+#define SPEC_SOFTCAP 14
+#define SPEC_ALIBI 15
+#define SPEC_SINK 16
+#define SPEC_PACKED 17       // 1: sequences lie one after the other, BUFFER_CU_SEQLENS_* say where
+#define SPEC_PAGE_SIZE 18    // tokens of a page of K and V; 0: contiguous
+#define SPEC_COUNT 19
 
-// Order of push.buffers.
+// Order of push.buffers. Lengths and cumulative lengths never come together.
 #define BUFFER_Q 0
 #define BUFFER_K 1
 #define BUFFER_V 2
@@ -29,14 +37,23 @@
 #define BUFFER_BIAS 7
 #define BUFFER_SEQLENS_Q 8
 #define BUFFER_SEQLENS_K 9
+#define BUFFER_CU_SEQLENS_Q BUFFER_SEQLENS_Q
+#define BUFFER_CU_SEQLENS_K BUFFER_SEQLENS_K
+#define BUFFER_ALIBI 10
+#define BUFFER_SINK 11
+#define BUFFER_BLOCK_TABLE 12
 
 struct AttentionParams {
   uint numHeadsQ;
   uint headsPerGroup;  // num_heads_q / num_heads_kv
-  uint seqlenQ;
-  uint seqlenK;
-  uint rowBlocks;      // blocks of query rows per head
+  uint seqlenQ;        // of the tensors; packed: tokens of all sequences together
+  uint seqlenK;        // the same; paged: max_pages * page_size
+  uint rowBlocks;      // blocks of query rows per head; packed: slots for them, see blockOf
+  uint numSequences;   // packed
+  uint pages;          // paged: pages of K and V; a stride B is then that of pages
+  int windowLeft, windowRight;
   float scale;         // softmax_scale / temperature
+  float softcap;
   uint qStrideB, qStrideH, qStrideT;
   uint kStrideB, kStrideH, kStrideT;
   uint vStrideB, vStrideH, vStrideT;
@@ -45,6 +62,8 @@ struct AttentionParams {
   uint probsStrideB, probsStrideH, probsStrideT;
   uint maskStrideB, maskStrideH, maskStrideQ, maskStrideK;
   uint biasStrideB, biasStrideH, biasStrideQ, biasStrideK;
+  uint alibiStrideB;
+  uint tableStrideB;   // of the block table
 };
 
 #endif  // SACCADE_ATTENTION_PARAMS_H_
