@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline_watch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "kernels/shader_table.hpp"
+
+namespace saccade::compile {
+namespace {
+
+struct State {
+  bool statistics;
+  PFN_vkGetInstanceProcAddr getInstanceProcAddr;
+  PFN_vkGetDeviceProcAddr getDeviceProcAddr;
+  PFN_vkCreateShaderModule createShaderModule;
+  PFN_vkCreateComputePipelines createComputePipelines;
+  PFN_vkGetPipelineExecutablePropertiesKHR getExecutables;
+  PFN_vkGetPipelineExecutableStatisticsKHR getStatistics;
+  std::map<VkShaderModule, std::string> modules;
+  std::vector<CompiledPipeline> pipelines;
+};
+State* state = nullptr;
+
+double valueOf(const VkPipelineExecutableStatisticKHR& statistic) {
+  switch (statistic.format) {
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR: return statistic.value.b32;
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR: return static_cast<double>(statistic.value.i64);
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR: return static_cast<double>(statistic.value.u64);
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR: return statistic.value.f64;
+    default: throw std::runtime_error("a statistic of an unknown format");
+  }
+}
+
+std::vector<Statistic> statisticsOf(VkDevice device, VkPipeline pipeline, uint32_t executable) {
+  const VkPipelineExecutableInfoKHR info{VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, nullptr, pipeline, executable};
+  uint32_t count = 0;
+  state->getStatistics(device, &info, &count, nullptr);
+  std::vector<VkPipelineExecutableStatisticKHR> raw(count, {VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR});
+  state->getStatistics(device, &info, &count, raw.data());
+  std::vector<Statistic> statistics;
+  for (const VkPipelineExecutableStatisticKHR& statistic : raw) {
+    statistics.push_back({statistic.name, valueOf(statistic)});
+  }
+  return statistics;
+}
+
+std::vector<Executable> executablesOf(VkDevice device, VkPipeline pipeline) {
+  const VkPipelineInfoKHR info{VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, nullptr, pipeline};
+  uint32_t count = 0;
+  state->getExecutables(device, &info, &count, nullptr);
+  std::vector<VkPipelineExecutablePropertiesKHR> raw(count, {VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR});
+  state->getExecutables(device, &info, &count, raw.data());
+  std::vector<Executable> executables;
+  for (uint32_t i = 0; i < count; i++) {
+    executables.push_back({raw[i].name, raw[i].subgroupSize, statisticsOf(device, pipeline, i)});
+  }
+  return executables;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL createShaderModule(VkDevice device, const VkShaderModuleCreateInfo* info,
+                                                  const VkAllocationCallbacks* callbacks, VkShaderModule* module) {
+  const VkResult result = state->createShaderModule(device, info, callbacks, module);
+  if (result != VK_SUCCESS) return result;
+  for (const core::ShaderModuleCode& shader : core::shaderTable()) {
+    if (shader.begin == info->pCode) state->modules[*module] = shader.name;
+  }
+  return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL createComputePipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
+                                                      const VkComputePipelineCreateInfo* infos,
+                                                      const VkAllocationCallbacks* callbacks, VkPipeline* pipelines) {
+  for (uint32_t i = 0; i < count; i++) {
+    VkComputePipelineCreateInfo info = infos[i];
+    if (state->statistics) info.flags |= VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
+    const auto start = std::chrono::steady_clock::now();
+    const VkResult result = state->createComputePipelines(device, cache, 1, &info, callbacks, &pipelines[i]);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    CompiledPipeline compiled{state->modules[info.stage.module], took.count(), result, {}};
+    if (result == VK_SUCCESS && state->statistics) compiled.executables = executablesOf(device, pipelines[i]);
+    state->pipelines.push_back(std::move(compiled));
+    if (result != VK_SUCCESS) return result;
+  }
+  return VK_SUCCESS;
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL getDeviceProcAddr(VkDevice device, const char* name) {
+  if (std::strcmp(name, "vkCreateShaderModule") == 0) return reinterpret_cast<PFN_vkVoidFunction>(createShaderModule);
+  if (std::strcmp(name, "vkCreateComputePipelines") == 0) {
+    return reinterpret_cast<PFN_vkVoidFunction>(createComputePipelines);
+  }
+  return state->getDeviceProcAddr(device, name);
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL getInstanceProc(VkInstance instance, const char* name) {
+  if (std::strcmp(name, "vkGetDeviceProcAddr") == 0) return reinterpret_cast<PFN_vkVoidFunction>(getDeviceProcAddr);
+  return state->getInstanceProcAddr(instance, name);
+}
+
+}  // namespace
+
+PipelineWatch::PipelineWatch(VkInstance instance, VkDevice device, PFN_vkGetInstanceProcAddr getInstanceProcAddr,
+                             bool statistics) {
+  if (state != nullptr) throw std::logic_error("there is a PipelineWatch already");
+  state = new State{};
+  state->statistics = statistics;
+  state->getInstanceProcAddr = getInstanceProcAddr;
+  state->getDeviceProcAddr =
+      reinterpret_cast<PFN_vkGetDeviceProcAddr>(getInstanceProcAddr(instance, "vkGetDeviceProcAddr"));
+  const auto load = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(state->getDeviceProcAddr(device, name));
+  };
+  load(state->createShaderModule, "vkCreateShaderModule");
+  load(state->createComputePipelines, "vkCreateComputePipelines");
+  if (statistics) {
+    load(state->getExecutables, "vkGetPipelineExecutablePropertiesKHR");
+    load(state->getStatistics, "vkGetPipelineExecutableStatisticsKHR");
+  }
+}
+
+PipelineWatch::~PipelineWatch() { delete std::exchange(state, nullptr); }
+
+PFN_vkGetInstanceProcAddr PipelineWatch::entry() { return getInstanceProc; }
+
+std::vector<CompiledPipeline> PipelineWatch::take() { return std::exchange(state->pipelines, {}); }
+
+double spills(const CompiledPipeline& pipeline) {
+  double total = 0;
+  for (const Executable& executable : pipeline.executables) {
+    for (const Statistic& statistic : executable.statistics) {
+      if (statistic.name.find("pill") != std::string::npos) total += statistic.value;
+    }
+  }
+  return total;
+}
+
+}  // namespace saccade::compile

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sees every compute pipeline that a context creates: the shader module, how long the driver took, and what the driver says
+// of its code (VK_KHR_pipeline_executable_properties).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <vulkan/vulkan_core.h>
+
+namespace saccade::compile {
+
+struct Statistic {
+  std::string name;  // the driver's
+  double value;
+};
+
+// A pipeline may consist of several, e.g. one per subgroup size.
+struct Executable {
+  std::string name;
+  uint32_t subgroupSize;
+  std::vector<Statistic> statistics;
+};
+
+struct CompiledPipeline {
+  std::string module;  // of the shader table
+  double seconds;
+  VkResult result;
+  std::vector<Executable> executables;  // empty if the device does not tell
+};
+
+// One at a time, because Vulkan functions have no place for a pointer to it. A context that was given its
+// entry() must be destroyed before it.
+class PipelineWatch {
+ public:
+  // `statistics`: the extension is enabled on `device`.
+  PipelineWatch(VkInstance instance, VkDevice device, PFN_vkGetInstanceProcAddr getInstanceProcAddr, bool statistics);
+  ~PipelineWatch();
+  PipelineWatch(const PipelineWatch&) = delete;
+  PipelineWatch& operator=(const PipelineWatch&) = delete;
+
+  // What the context is to be created with.
+  static PFN_vkGetInstanceProcAddr entry();
+
+  // The pipelines created since the last call.
+  std::vector<CompiledPipeline> take();
+};
+
+// Registers that went to memory, as far as the statistics count them: spills and fills, or bytes of scratch memory.
+double spills(const CompiledPipeline& pipeline);
+
+}  // namespace saccade::compile
