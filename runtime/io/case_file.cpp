@@ -18,6 +18,8 @@ namespace saccade::io {
 namespace {
 
 constexpr const char* kFormat = "saccade-case-1";
+// Of a tensor without elements a file can claim any size; this one keeps what is computed from sizes within int64.
+constexpr std::int64_t kLargestSize = (std::int64_t{1} << 31) - 1;
 
 const std::string& requireText(const std::filesystem::path& path, const Metadata& metadata,
                                const std::string& key) {
@@ -78,6 +80,10 @@ void sortMetadata(const OperatorFormat& format, CaseFile& result) {
 
 void sortTensors(const OperatorFormat& format, TensorMap tensors, CaseFile& result) {
   for (auto& [name, tensor] : tensors) {
+    if (std::ranges::any_of(tensor.shape(), [](std::int64_t size) { return size > kLargestSize; })) {
+      throw FileError(result.path, fmt::format("shape of tensor '{}'", name), shapeText(tensor.shape()),
+                      fmt::format("each size of a case's tensor is at most {}", kLargestSize));
+    }
     if (format.expected.contains(name)) {
       result.expected.emplace(name, std::move(tensor));
       continue;
@@ -170,8 +176,10 @@ std::string CaseFile::text(const std::string& key, const std::string& whenAbsent
   return found == metadata.end() ? whenAbsent : found->second;
 }
 
-CaseFile readCaseFile(const std::filesystem::path& path) {
-  Safetensors file = readSafetensors(path);
+CaseFile readCaseFile(const std::filesystem::path& path) { return caseFileFrom(readSafetensors(path)); }
+
+CaseFile caseFileFrom(Safetensors file) {
+  const std::filesystem::path& path = file.path;
   const std::string format = requireText(path, file.metadata, "format");
   if (format != kFormat) {
     throw FileError(path, "metadata 'format'", fmt::format("'{}'", format),

@@ -53,6 +53,9 @@ struct CaseFile {
 // runs the case.
 CaseFile readCaseFile(const std::filesystem::path& path);
 
+// The same for a safetensors file that has been read.
+CaseFile caseFileFrom(Safetensors file);
+
 // How a kernel keeps the softmax weights until they are multiplied with V; decides which tolerance applies.
 enum class PRounding { Fp32, Storage };
 

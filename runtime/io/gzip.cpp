@@ -85,7 +85,9 @@ std::vector<std::byte> unpackGzip(const std::filesystem::path& path, std::span<c
   if (size > kMaxContentBytes || size / 1032 > packed.size()) {
     throw damaged(fmt::format("{} bytes that claim to unpack to {}", packed.size(), size));
   }
-  std::vector<std::byte> content(size);
+  std::vector<std::byte> content;
+  content.reserve(size + std::size_t{1});  // even where there is nothing to unpack, stb is given an address
+  content.resize(size);
   const int unpacked = stbi_zlib_decode_noheader_buffer(reinterpret_cast<char*>(content.data()), static_cast<int>(size),
                                                         reinterpret_cast<const char*>(packed.data()),
                                                         static_cast<int>(packed.size()));

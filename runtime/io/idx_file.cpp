@@ -53,10 +53,15 @@ TensorData parse(const std::filesystem::path& path, std::span<const std::byte> b
 
 TensorData readIdx(const std::filesystem::path& path, std::size_t rank) {
   const auto file = std::make_shared<const MappedFile>(path);
-  if (!isGzip(file->bytes())) {
-    return parse(path, file->bytes(), file, rank);
+  return parseIdx(path, file->bytes(), file, rank);
+}
+
+TensorData parseIdx(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                    std::shared_ptr<const void> owner, std::size_t rank) {
+  if (!isGzip(bytes)) {
+    return parse(path, bytes, std::move(owner), rank);
   }
-  const auto unpacked = std::make_shared<const std::vector<std::byte>>(unpackGzip(path, file->bytes()));
+  const auto unpacked = std::make_shared<const std::vector<std::byte>>(unpackGzip(path, bytes));
   return parse(path, *unpacked, unpacked, rank);
 }
 

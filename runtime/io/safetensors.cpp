@@ -38,7 +38,11 @@ const TensorData& Safetensors::tensor(const std::string& name) const {
 
 Safetensors readSafetensors(const std::filesystem::path& path) {
   const auto file = std::make_shared<const MappedFile>(path);
-  const std::span<const std::byte> bytes = file->bytes();
+  return parseSafetensors(path, file->bytes(), file);
+}
+
+Safetensors parseSafetensors(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                             const std::shared_ptr<const void>& owner) {
   if (bytes.size() < kLengthBytes) {
     throw FileError(path, "file size", fmt::format("{} bytes", bytes.size()),
                     "a safetensors file starts with 8 bytes of header length");
@@ -61,7 +65,7 @@ Safetensors readSafetensors(const std::filesystem::path& path) {
   Safetensors result{path, std::move(header.metadata), {}};
   for (auto& [name, entry] : header.tensors) {
     result.tensors.emplace(name, TensorData(entry.dtype, std::move(entry.shape),
-                                            data.subspan(entry.begin, entry.end - entry.begin), file));
+                                            data.subspan(entry.begin, entry.end - entry.begin), owner));
   }
   return result;
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 
 #include "io/tensor_data.hpp"
@@ -31,6 +34,10 @@ struct Safetensors {
 // allocated by a size that the file claims. Throws FileError for anything that the format does not allow, and
 // for a dtype that DType does not list.
 Safetensors readSafetensors(const std::filesystem::path& path);
+
+// The same for bytes in memory, which `owner` keeps alive; `path` is for messages only.
+Safetensors parseSafetensors(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                             const std::shared_ptr<const void>& owner);
 
 // Writes a complete file or none (see AtomicFile). Tensors are laid out by falling element size, so that each
 // one is aligned. Throws FileError if the path cannot be written or a name is not one that the format allows.

@@ -135,6 +135,9 @@ double unitInLastPlace(DType dtype, double magnitude) {
 }
 
 std::int64_t elementCount(const Shape& shape) {
+  if (std::ranges::find(shape, 0) != shape.end()) {
+    return 0;  // the product of the other sizes may be beyond int64
+  }
   std::int64_t count = 1;
   for (const std::int64_t size : shape) {
     count *= size;

@@ -25,11 +25,11 @@ class Reader {
   const VitNames& names() const { return names_; }
   bool has(const std::string& name) const { return tensors_.contains(names_.prefix + name); }
 
-  // Its sizes, for learning the geometry; throws unless there are `rank` of them.
+  // Its sizes, for learning the geometry; throws unless there are `rank` of them, none beyond kMaxVitDimension.
   const Shape& look(const std::string& name, std::size_t rank) const {
     const TensorData& tensor = find(name);
-    if (tensor.rank() != rank) {
-      throw misshapen(name, tensor, fmt::format("{} dimensions are expected", rank));
+    if (tensor.rank() != rank || std::ranges::any_of(tensor.shape(), [](auto size) { return size > kMaxVitDimension; })) {
+      throw misshapen(name, tensor, fmt::format("{} dimensions of at most {} are expected", rank, kMaxVitDimension));
     }
     return tensor.shape();
   }

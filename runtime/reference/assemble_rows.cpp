@@ -38,6 +38,9 @@ AttentionResult assemblePadded(const AttentionProblem& problem, Probs probs, con
   result.out.assign(static_cast<std::size_t>(rows * problem.headDimV), 0.0);
   result.lse.assign(static_cast<std::size_t>(rows), -kInfinity);
   result.probs.assign(probs == Probs::Store ? static_cast<std::size_t>(rows * problem.seqlenK) : 0, 0.0);
+  if (rows == 0) {
+    return result;  // where one size is 0 the others may be anything: no loop could count to them
+  }
   for (std::int64_t b = 0; b < problem.batch; ++b) {
     for (std::int64_t h = 0; h < problem.numHeadsQ; ++h) {
       for (std::int64_t i = 0; i < lengthQ(problem, b); ++i) {

@@ -35,11 +35,15 @@ Linear<double> linear(const CaseFile& file, const std::string& weight, const std
           tensor.shape()[1]};
 }
 
+// A size or a count: far more than any case has, and products of two are far from the limits of int64.
+constexpr std::int64_t kLargestCount = 1 << 20;
+constexpr std::int64_t kLargestElementCount = 1 << 24;  // of a result whose size no input limits
+
 std::int64_t positive(const CaseFile& file, const std::string& key) {
   const std::int64_t value = file.requireInteger(key);
-  if (value < 1) {
+  if (value < 1 || value > kLargestCount) {
     throw io::FileError(file.path, fmt::format("metadata '{}'", key), fmt::format("{}", value),
-                        "it must be at least 1");
+                        fmt::format("it must be from 1 to {}", kLargestCount));
   }
   return value;
 }
@@ -64,10 +68,7 @@ std::int64_t lastSize(const CaseFile& file, const std::string& name) {
 Mha<double> mhaModule(const CaseFile& file, std::int64_t width, std::int64_t widthKv) {
   Mha<double> module;
   module.numHeads = positive(file, "num_heads");
-  module.numKvHeads = file.integer("num_kv_heads").value_or(module.numHeads);
-  if (module.numKvHeads < 1) {
-    positive(file, "num_kv_heads");
-  }
+  module.numKvHeads = file.integer("num_kv_heads") ? positive(file, "num_kv_heads") : module.numHeads;
   requireMultiple(file, "embedding size", width, module.numHeads);
   requireMultiple(file, "metadata 'num_heads'", module.numHeads, module.numKvHeads);
   module.causal = io::causalOf(file);
@@ -154,8 +155,16 @@ TensorMap runSinusoidalPositionsCase(const CaseFile& file) {
   const std::int64_t dim = positive(file, "dim");
   const PositionLayout layout =
       file.text("layout", "interleaved") == "halves" ? PositionLayout::Halves : PositionLayout::Interleaved;
-  return outOnly({positions, dim}, sinusoidalPositions(positions, dim, file.requireNumber("base"), layout,
-                                                       file.integer("start").value_or(0)));
+  const std::int64_t start = file.integer("start").value_or(0);
+  if (positions * dim > kLargestElementCount) {
+    throw io::FileError(file.path, "metadata 'positions'", fmt::format("{}", positions),
+                        fmt::format("positions times dim, which is {}, must be at most {}", dim, kLargestElementCount));
+  }
+  if (start < 0 || start > kLargestCount) {
+    throw io::FileError(file.path, "metadata 'start'", fmt::format("{}", start),
+                        fmt::format("it must be from 0 to {}", kLargestCount));
+  }
+  return outOnly({positions, dim}, sinusoidalPositions(positions, dim, file.requireNumber("base"), layout, start));
 }
 
 TensorMap runWindowAttentionCase(const CaseFile& file) {

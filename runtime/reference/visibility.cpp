@@ -35,14 +35,14 @@ bool isVisible(const AttentionProblem& problem, std::int64_t b, std::int64_t h, 
   if (i >= lengthQ(problem, b) || j >= lengthK(problem, b)) {
     return false;
   }
-  const std::int64_t diagonal = i + diagonalOffset(problem, b);
-  if (problem.causal != Causal::None && j > diagonal) {
+  const std::int64_t ahead = j - (i + diagonalOffset(problem, b));  // of the diagonal; a window may reach up to 2^63 - 1
+  if (problem.causal != Causal::None && ahead > 0) {
     return false;
   }
-  if (problem.windowLeft >= 0 && j < diagonal - problem.windowLeft) {
+  if (problem.windowLeft >= 0 && -ahead > problem.windowLeft) {
     return false;
   }
-  if (problem.windowRight >= 0 && j > diagonal + problem.windowRight) {
+  if (problem.windowRight >= 0 && ahead > problem.windowRight) {
     return false;
   }
   if (problem.mask.data != nullptr && problem.mask.at(b, h, i, j) == 0) {

@@ -78,5 +78,11 @@ TEST(IdxFile, IsRefusedWhereItsSizesOverflow) {
   expectFileError([&] { io::readIdx(path, 3); }, {"[4294967295,4294967295,4294967295]"});
 }
 
+TEST(IdxFile, OfNoPicturesMayNameAnySize) {
+  const TemporaryFolder folder;
+  const auto path = folder.file("none", "\0\0\x08\x03"s + std::string(8, '\xff') + std::string(4, '\0'));
+  EXPECT_EQ(io::readIdx(path, 3).elementCount(), 0u);
+}
+
 }  // namespace
 }  // namespace saccade

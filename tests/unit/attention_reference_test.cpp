@@ -116,6 +116,19 @@ TEST_F(SmallProblem, LengthsAreClampedToTheTensor) {
   EXPECT_EQ(run().out[0], 0);
 }
 
+TEST_F(SmallProblem, AWindowMayReachFurtherThanAnyKey) {
+  problem_.windowLeft = problem_.windowRight = std::numeric_limits<std::int64_t>::max();
+  EXPECT_DOUBLE_EQ(run().out[0], 2);
+}
+
+TEST_F(SmallProblem, WithoutQueriesMayNameAnyBatch) {
+  q_ = {};
+  problem_.batch = std::int64_t{1} << 40;
+  problem_.numHeadsQ = problem_.numHeadsKv = problem_.headDimQk = problem_.headDimV = 1;
+  problem_.seqlenK = 2;
+  EXPECT_TRUE(attention(problem_).out.empty());
+}
+
 TEST_F(SmallProblem, PaddedQueryRowsIgnoreTheSink) {
   q_ = {0, 0};
   sink_ = {1};

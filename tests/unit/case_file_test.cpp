@@ -94,6 +94,11 @@ TEST_F(ChangedCase, RefusesMetadataThatIsNoNumber) {
   }
 }
 
+TEST_F(ChangedCase, RefusesSizesThatNoOperatorHas) {
+  tensors_["q"] = zeros(DType::F32, {std::int64_t{1} << 40, 4, 0, 8});
+  expectFileError([&] { read(); }, {"'q'", "[1099511627776,4,0,8]", "2147483647"});
+}
+
 TEST_F(ChangedCase, GivesTheAttentionCallItDescribes) {
   metadata_["window_left"] = "3";
   metadata_["softmax_scale"] = "-0.25";

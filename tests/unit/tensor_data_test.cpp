@@ -21,6 +21,10 @@ TEST(TensorData, KeepsValuesThatItsDtypeHolds) {
   }
 }
 
+TEST(TensorData, HasNoElementsWhereOneSizeIsZeroWhateverTheOthersAre) {
+  EXPECT_EQ(elementCount({std::int64_t{1} << 62, std::int64_t{1} << 62, 0}), 0);
+}
+
 TEST(TensorData, RoundsOnceToNearestEven) {
   const TensorData half = TensorData::fromDoubles(DType::F16, {2}, std::vector{1 + 0x1p-11, 1 + 3 * 0x1p-11});
   EXPECT_EQ(half.at(0), 1);
