@@ -130,7 +130,9 @@ TEST(AttentionPlan, TellsTheKernelWhatIsThere) {
   const std::vector<uint32_t> constants = planFor(cpuFacts(), desc).steps.at(0).specialisation;
   EXPECT_EQ(constants.at(SPEC_HEAD_DIM_QK), 16u);
   EXPECT_EQ(constants.at(SPEC_HEAD_DIM_V), 24u);
-  EXPECT_EQ(constants.at(SPEC_CAUSAL), 2u);
+  EXPECT_EQ(constants.at(SPEC_TOP_LEFT), 1u);
+  EXPECT_EQ(constants.at(SPEC_WINDOW_LEFT), 0u);
+  EXPECT_EQ(constants.at(SPEC_WINDOW_RIGHT), 1u);
   EXPECT_EQ(constants.at(SPEC_HAS_KEYS), 1u);
   EXPECT_EQ(constants.at(SPEC_MASK), 1u);
   EXPECT_EQ(constants.at(SPEC_BIAS), 3u);
@@ -182,7 +184,7 @@ TEST(AttentionPlan, NamesEverythingThatRunsInItsLabel) {
   desc.hasSeqlensK = VK_TRUE;
   desc.lse.dtype = SACCADE_DTYPE_F32;
   EXPECT_EQ(planFor(cpuFacts(), desc).label,
-            "attention scalar_rows f16 B2 Hq6 Hkv3 Tq5 Tk7 Dqk16 Dv24 causal bottom_right mask bias f32 "
+            "attention scalar_rows f16 B2 Hq6 Hkv3 Tq5 Tk7 Dqk16 Dv24 causal mask bias f32 "
             "seqlens_k lse");
 }
 
@@ -192,6 +194,69 @@ TEST(AttentionPlan, CountsFlopsOfBothProductsAndHalvesThemForCausal) {
   EXPECT_EQ(planFor(cpuFacts(), desc).flops, full);
   desc.causal = SACCADE_CAUSAL_TOP_LEFT;
   EXPECT_EQ(planFor(cpuFacts(), desc).flops, full / 2);
+}
+
+TEST(AttentionPlan, NamesWindowsCapsAndPagesInItsLabel) {
+  SaccadeAttentionDesc desc = attentionDesc({.batch = 1});
+  desc.k = tensorDesc(SACCADE_DTYPE_F32, {9, 3, 4, 16});
+  desc.v = tensorDesc(SACCADE_DTYPE_F32, {9, 3, 4, 24});
+  desc.blockTable = tensorDesc(SACCADE_DTYPE_I32, {1, 1, 2, 5});
+  desc.hasCuSeqlens = VK_TRUE;
+  desc.numSequences = 2;
+  desc.windowLeft = 4;
+  desc.softcap = 50;
+  desc.alibiSlopes = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 1, 6});
+  desc.sink = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 1, 6});
+  EXPECT_EQ(planFor(cpuFacts(), desc).label,
+            "attention scalar_rows f32 B2 Hq6 Hkv3 Tq5 Tk20 Dqk16 Dv24 window(4,-1) softcap 50 alibi sink packed paged(4)");
+}
+
+TEST(AttentionPlan, CountsThePairsThatAWindowLeaves) {
+  SaccadeAttentionDesc desc = attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 5, .seqlenK = 7});
+  desc.windowLeft = 1;
+  desc.windowRight = 2;
+  // Rows stand at keys 2 .. 6 and see 1..4, 2..5, 3..6, 4..6 and 5..6.
+  EXPECT_EQ(planFor(cpuFacts(), desc).flops, 2.0 * (4 + 4 + 4 + 3 + 2) * (16 + 24));
+  desc.causal = SACCADE_CAUSAL_TOP_LEFT;
+  // Rows stand at keys 0 .. 4 and see 0, 0..1, 1..2, 2..3 and 3..4.
+  EXPECT_EQ(planFor(cpuFacts(), desc).flops, 2.0 * (1 + 2 + 2 + 2 + 2) * (16 + 24));
+  desc.causal = SACCADE_CAUSAL_NONE;
+  desc.windowLeft = -1;
+  // Keys 0..4, 0..5, then all 7.
+  EXPECT_EQ(planFor(cpuFacts(), desc).flops, 2.0 * (5 + 6 + 7 + 7 + 7) * (16 + 24));
+}
+
+// Every sequence may leave a block unfilled, and so may the tokens past the last one.
+TEST(AttentionPlan, HasRoomForABlockMorePerPackedSequence) {
+  SaccadeAttentionDesc desc = attentionDesc({.batch = 1, .seqlenQ = 100});
+  desc.hasCuSeqlens = VK_TRUE;
+  desc.numSequences = 9;
+  const PlanDraft plan = planFor(cpuFacts(), desc);
+  EXPECT_EQ(plan.steps.at(0).groups, uint64_t{6} * (100 / 8 + 9 + 1));
+  EXPECT_EQ(plan.slots.at(core::kSlotCuSeqlensQ).bytes, 40u);
+  EXPECT_EQ(plan.slots.at(core::kSlotCuSeqlensK).bytes, 40u);
+  EXPECT_EQ(plan.slots.at(core::kSlotSeqlensQ).bytes, 0u);
+}
+
+TEST(AttentionPlan, RefusesMoreWorkGroupsThanItCanCount) {
+  SaccadeAttentionDesc desc = attentionDesc({.batch = 1, .headsQ = 96, .headsKv = 96});
+  desc.hasCuSeqlens = VK_TRUE;
+  desc.numSequences = 1 << 28;
+  const auto refusal = refusalOf([&] { planFor(cpuFacts(), desc); });
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->field, "num_sequences");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "is 268435456", refusal->text);
+}
+
+TEST(AttentionPlan, AsksForThePoolAndTheTableOfPagedKeys) {
+  SaccadeAttentionDesc desc = attentionDesc();
+  // Keys and values of a page side by side.
+  desc.k = tensorDesc(SACCADE_DTYPE_F32, {9, 3, 4, 16}, {2 * 4 * 3 * 16, 16, 3 * 16, 1});
+  desc.v = tensorDesc(SACCADE_DTYPE_F32, {9, 3, 4, 24});
+  desc.blockTable = tensorDesc(SACCADE_DTYPE_I32, {1, 1, 2, 5}, {0, 0, 8, 1});
+  const PlanDraft plan = planFor(cpuFacts(), desc);
+  EXPECT_EQ(plan.slots.at(core::kSlotK).bytes, 4u * (8 * 384 + 2 * 16 + 3 * 48 + 16));
+  EXPECT_EQ(plan.slots.at(core::kSlotBlockTable).bytes, 4u * (8 + 5));
 }
 
 TEST(AttentionPlan, CountsBytesOfInputsAndOutputsOnce) {

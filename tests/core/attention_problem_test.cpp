@@ -61,6 +61,47 @@ TEST(AttentionProblem, ScalesByOneOverTheRootOfHeadDimByDefault) {
                   static_cast<float>(1 / std::sqrt(3.0)));
 }
 
+TEST(AttentionProblem, TakesACausalMaskForAWindowThatEndsAtTheDiagonal) {
+  SaccadeAttentionDesc desc = attentionDesc();
+  EXPECT_EQ(validateAttention(desc).windowRight, -1);
+  desc.windowRight = 3;
+  EXPECT_EQ(validateAttention(desc).windowRight, 3);
+  desc.causal = SACCADE_CAUSAL_BOTTOM_RIGHT;
+  EXPECT_EQ(validateAttention(desc).windowRight, 0);
+  EXPECT_FALSE(validateAttention(desc).topLeft);
+  desc.causal = SACCADE_CAUSAL_TOP_LEFT;
+  EXPECT_TRUE(validateAttention(desc).topLeft);
+}
+
+TEST(AttentionProblem, BoundsWindowsBeyondEverySequence) {
+  SaccadeAttentionDesc desc = attentionDesc();
+  desc.windowLeft = desc.windowRight = INT64_MAX;
+  const AttentionProblem problem = validateAttention(desc);
+  EXPECT_EQ(problem.windowLeft, (1 << 30) - 1);
+  EXPECT_EQ(problem.windowRight, (1 << 30) - 1);
+}
+
+TEST(AttentionProblem, CountsKeysOfPages) {
+  SaccadeAttentionDesc desc = attentionDesc();
+  desc.k = tensorDesc(SACCADE_DTYPE_F32, {9, 3, 4, 16});
+  desc.v = tensorDesc(SACCADE_DTYPE_F32, {9, 3, 4, 24});
+  desc.blockTable = tensorDesc(SACCADE_DTYPE_I32, {1, 1, 2, 5});
+  desc.mask = tensorDesc(SACCADE_DTYPE_U8, {1, 1, 5, 20});
+  const AttentionProblem problem = validateAttention(desc);
+  EXPECT_EQ(problem.seqlenK, 20u);
+  EXPECT_EQ(problem.paging.pages, 9u);
+  EXPECT_EQ(problem.paging.pageSize, 4u);
+  EXPECT_EQ(problem.paging.maxPages, 5u);
+}
+
+TEST(AttentionProblem, SharesAlibiSlopesOfOneRow) {
+  SaccadeAttentionDesc desc = attentionDesc();
+  desc.alibiSlopes = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 1, 6});
+  EXPECT_EQ(validateAttention(desc).alibiSlopes.strides[2], 0u);
+  desc.alibiSlopes = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 2, 6});
+  EXPECT_EQ(validateAttention(desc).alibiSlopes.strides[2], 6u);
+}
+
 TEST(AttentionProblem, IgnoresASoftmaxScaleThatIsNotSwitchedOn) {
   SaccadeAttentionDesc desc = attentionDesc();
   desc.softmaxScale = NAN;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "attention/host_values.hpp"
 #include "attention/plan.hpp"
 #include "core_test.hpp"
 #include "fake_devices.hpp"
@@ -235,37 +236,6 @@ const BadInput kBadEnumerations[] = {
 INSTANTIATE_TEST_SUITE_P(OfEnumerations, AttentionRefusal, testing::ValuesIn(kBadEnumerations), badInputName);
 
 const BadInput kLaterRules[] = {
-    {"window_left",
-     [](auto& d) { d.windowLeft = 3; },
-     "window_left",
-     {"is 3", "leave it at -1"},
-     SACCADE_ERROR_UNSUPPORTED},
-    {"window_right",
-     [](auto& d) { d.windowRight = 0; },
-     "window_right",
-     {"is 0", "leave it at -1"},
-     SACCADE_ERROR_UNSUPPORTED},
-    {"softcap",
-     [](auto& d) { d.softcap = 50; },
-     "softcap",
-     {"is 50", "leave it at 0"},
-     SACCADE_ERROR_UNSUPPORTED},
-    {"alibi_slopes",
-     [](auto& d) { d.hasAlibiSlopes = VK_TRUE; },
-     "alibi_slopes",
-     {"given", "absent"},
-     SACCADE_ERROR_UNSUPPORTED},
-    {"sink", [](auto& d) { d.hasSink = VK_TRUE; }, "sink", {"given", "absent"}, SACCADE_ERROR_UNSUPPORTED},
-    {"packed_sequences",
-     [](auto& d) { d.hasCuSeqlens = VK_TRUE; },
-     "cu_seqlens",
-     {"given", "absent"},
-     SACCADE_ERROR_UNSUPPORTED},
-    {"paged_keys",
-     [](auto& d) { d.pageSize = 16; },
-     "page_size",
-     {"is 16", "leave it at 0"},
-     SACCADE_ERROR_UNSUPPORTED},
     {"dropout",
      [](auto& d) { d.dropout = 0.5f; },
      "dropout",
@@ -281,14 +251,101 @@ const BadInput kLaterRules[] = {
      "normalizer",
      {"relu", "softmax"},
      SACCADE_ERROR_UNSUPPORTED},
-    {"window_below_minus_1", [](auto& d) { d.windowLeft = -2; }, "window_left", {"is -2", "-1"}},
-    {"softcap_negative", [](auto& d) { d.softcap = -1; }, "softcap", {"is -1", "finite and > 0"}},
-    {"softcap_nan", [](auto& d) { d.softcap = kNan; }, "softcap", {"nan"}},
     {"dropout_negative", [](auto& d) { d.dropout = -0.1f; }, "dropout", {"is -0.1", "below 1"}},
     {"dropout_1", [](auto& d) { d.dropout = 1; }, "dropout", {"is 1", "below 1"}},
     {"dropout_nan", [](auto& d) { d.dropout = kNan; }, "dropout", {"nan"}},
 };
 INSTANTIATE_TEST_SUITE_P(OfLaterRules, AttentionRefusal, testing::ValuesIn(kLaterRules), badInputName);
+
+// Fields of windows, caps, packed sequences and pages.
+SaccadeAttentionDesc packedDesc() {
+  SaccadeAttentionDesc desc = attentionDesc({.batch = 1});
+  desc.hasCuSeqlens = VK_TRUE;
+  desc.numSequences = 2;
+  return desc;
+}
+
+SaccadeAttentionDesc pagedDesc() {
+  SaccadeAttentionDesc desc = attentionDesc();
+  desc.k = tensorDesc(SACCADE_DTYPE_F32, {9, 3, 4, 16});
+  desc.v = tensorDesc(SACCADE_DTYPE_F32, {9, 3, 4, 24});
+  desc.blockTable = tensorDesc(SACCADE_DTYPE_I32, {1, 1, 2, 5});
+  return desc;
+}
+
+const BadInput kBadOptions[] = {
+    {"window_left_below_minus_1", [](auto& d) { d.windowLeft = -2; }, "window_left", {"is -2", "-1"}},
+    {"window_right_below_minus_1", [](auto& d) { d.windowRight = -7; }, "window_right", {"is -7", "-1"}},
+    {"softcap_negative", [](auto& d) { d.softcap = -1; }, "softcap", {"is -1", "finite and > 0"}},
+    {"softcap_nan", [](auto& d) { d.softcap = kNan; }, "softcap", {"nan"}},
+    {"softcap_infinite", [](auto& d) { d.softcap = kInfinity; }, "softcap", {"inf", "finite and > 0"}},
+    {"alibi_slopes_of_another_dtype",
+     [](auto& d) { d.alibiSlopes = tensorDesc(SACCADE_DTYPE_F16, {1, 1, 1, 6}); },
+     "alibi_slopes.dtype",
+     {"f16", "f32"}},
+    {"alibi_slopes_of_too_few_heads",
+     [](auto& d) { d.alibiSlopes = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 1, 3}); },
+     "alibi_slopes.sizes",
+     {"[1, 1, 1, 3]", "[1, 1, 1, 6]"}},
+    {"alibi_slopes_of_too_many_entries",
+     [](auto& d) { d.alibiSlopes = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 3, 6}); },
+     "alibi_slopes.sizes",
+     {"[1, 1, 3, 6]", "[1, 1, 2, 6]"}},
+    {"sink_per_key_value_head",
+     [](auto& d) { d.sink = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 1, 3}); },
+     "sink.sizes",
+     {"[1, 1, 1, 3]", "[1, 1, 1, 6]"}},
+    {"sequences_that_are_not_packed", [](auto& d) { d.numSequences = 2; }, "num_sequences", {"is 2", "hasCuSeqlens"}},
+    {"packed_batch_of_2",
+     [](auto& d) { d = packedDesc(), d.q.sizes[0] = 2; },
+     "q.sizes",
+     {"q.sizes[0] is 2", "packed"}},
+    {"packed_keys_in_a_batch_of_2",
+     [](auto& d) { d = packedDesc(), d.k.sizes[0] = 2; },
+     "k.sizes",
+     {"[2, 3, 7, 16]", "[1, 3, 7, 16]"}},
+    {"packed_with_lengths_of_queries",
+     [](auto& d) { d = packedDesc(), d.hasSeqlensQ = VK_TRUE; },
+     "seqlens_q",
+     {"together with cu_seqlens"}},
+    {"packed_with_lengths_of_keys",
+     [](auto& d) { d = packedDesc(), d.hasSeqlensK = VK_TRUE; },
+     "seqlens_k",
+     {"together with cu_seqlens"}},
+    {"packed_with_a_mask",
+     [](auto& d) { d = packedDesc(), d.mask = tensorDesc(SACCADE_DTYPE_U8, {1, 1, 5, 7}); },
+     "mask",
+     {"together with cu_seqlens"}},
+    {"packed_with_a_bias",
+     [](auto& d) { d = packedDesc(), d.bias = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 5, 7}); },
+     "bias",
+     {"together with cu_seqlens"}},
+    {"packed_with_weights",
+     [](auto& d) { d = packedDesc(), d.probs.dtype = SACCADE_DTYPE_F32; },
+     "probs",
+     {"together with cu_seqlens"}},
+    {"block_table_of_another_dtype",
+     [](auto& d) { d = pagedDesc(), d.blockTable.dtype = SACCADE_DTYPE_U8; },
+     "block_table.dtype",
+     {"u8", "i32"}},
+    {"block_table_of_too_few_entries",
+     [](auto& d) { d = pagedDesc(), d.blockTable.sizes[2] = 1; },
+     "block_table.sizes",
+     {"[1, 1, 1, 5]", "[1, 1, 2, 5]"}},
+    {"no_page_at_all",
+     [](auto& d) { d = pagedDesc(), d.k.sizes[0] = 0, d.v.sizes[0] = 0; },
+     "k.sizes",
+     {"k.sizes[0] is 0", "at least one page"}},
+    {"pages_of_v_unlike_those_of_k",
+     [](auto& d) { d = pagedDesc(), d.v.sizes[2] = 8; },
+     "v.sizes",
+     {"[9, 3, 8, 24]", "[9, 3, 4, 24]"}},
+    {"more_keys_than_can_be_counted",
+     [](auto& d) { d = pagedDesc(), d.blockTable.sizes[3] = int64_t{1} << 28; },
+     "block_table",
+     {"268435456 pages of 4", "1073741823"}},
+};
+INSTANTIATE_TEST_SUITE_P(OfOptions, AttentionRefusal, testing::ValuesIn(kBadOptions), badInputName);
 
 // A zero size makes a call a no-op, not a way around the checks.
 TEST(AttentionRefusal, ComesBeforeZeroSizes) {
@@ -297,29 +354,106 @@ TEST(AttentionRefusal, ComesBeforeZeroSizes) {
   EXPECT_TRUE(refusalOf([&] { core::validateAttention(desc); }));
 }
 
+// What checkHostValues refuses for a description.
+std::optional<core::Refusal> hostRefusal(const SaccadeAttentionDesc& desc, const std::function<void(SaccadeAttentionBuffers&)>& fill) {
+  SaccadeAttentionBuffers buffers = saccadeAttentionBuffersDefault();
+  fill(buffers);
+  const core::AttentionProblem problem = core::validateAttention(desc);
+  return refusalOf([&] { core::checkHostValues(core::hostValueLimits(problem), buffers); });
+}
+
+void expectHostRefusal(const std::optional<core::Refusal>& refusal, const std::string& field, const std::string& text) {
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->field, field);
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, text, refusal->text);
+}
+
+SaccadeAttentionDesc paddedDesc() {
+  SaccadeAttentionDesc desc = attentionDesc();
+  desc.hasSeqlensQ = desc.hasSeqlensK = VK_TRUE;
+  return desc;
+}
+
 TEST(HostLengths, WithinTheTensorAreAccepted) {
-  const int32_t lengths[] = {0, 7, 3};
-  EXPECT_FALSE(refusalOf([&] { core::checkHostLengths(lengths, 3, 7, "seqlens_k", "seqlen_k"); }));
+  const int32_t lengths[] = {0, 7};
+  EXPECT_FALSE(hostRefusal(paddedDesc(), [&](auto& b) { b.hostSeqlensK = lengths; }));
 }
 
 TEST(HostLengths, ThatAreNotGivenAreNotChecked) {
-  EXPECT_FALSE(refusalOf([&] { core::checkHostLengths(nullptr, 3, 7, "seqlens_k", "seqlen_k"); }));
+  EXPECT_FALSE(hostRefusal(paddedDesc(), [](auto&) {}));
+}
+
+TEST(HostLengths, ThatThePlanDoesNotUseAreNotChecked) {
+  const int32_t lengths[] = {-1, 99};
+  EXPECT_FALSE(hostRefusal(attentionDesc(), [&](auto& b) { b.hostSeqlensQ = b.hostSeqlensK = lengths; }));
 }
 
 TEST(HostLengths, LongerThanTheTensorAreNamedWithTheirBatchEntry) {
-  const int32_t lengths[] = {7, 7, 8, 9};
-  const auto refusal = refusalOf([&] { core::checkHostLengths(lengths, 4, 7, "seqlens_k", "seqlen_k"); });
-  ASSERT_TRUE(refusal);
-  EXPECT_EQ(refusal->field, "seqlens_k");
-  EXPECT_PRED_FORMAT2(testing::IsSubstring, "seqlens_k[2] is 8", refusal->text);
-  EXPECT_PRED_FORMAT2(testing::IsSubstring, "between 0 and seqlen_k, which is 7", refusal->text);
+  const int32_t lengths[] = {7, 8};
+  expectHostRefusal(hostRefusal(paddedDesc(), [&](auto& b) { b.hostSeqlensK = lengths; }), "seqlens_k",
+                    "seqlens_k[1] is 8; it must be between 0 and seqlen_k, which is 7");
 }
 
 TEST(HostLengths, BelowZeroAreNamedWithTheirBatchEntry) {
-  const int32_t lengths[] = {-1};
-  const auto refusal = refusalOf([&] { core::checkHostLengths(lengths, 1, 7, "seqlens_q", "seqlen_q"); });
-  ASSERT_TRUE(refusal);
-  EXPECT_PRED_FORMAT2(testing::IsSubstring, "seqlens_q[0] is -1", refusal->text);
+  const int32_t lengths[] = {-1, 0};
+  expectHostRefusal(hostRefusal(paddedDesc(), [&](auto& b) { b.hostSeqlensQ = lengths; }), "seqlens_q", "seqlens_q[0] is -1");
+}
+
+TEST(HostOffsets, ThatRiseFromZeroToTheTokensAreAccepted) {
+  const int32_t q[] = {0, 0, 5}, k[] = {0, 3, 6};
+  EXPECT_FALSE(hostRefusal(packedDesc(), [&](auto& b) { b.hostCuSeqlensQ = q, b.hostCuSeqlensK = k; }));
+}
+
+TEST(HostOffsets, ThatDoNotStartAtZeroAreRefused) {
+  const int32_t offsets[] = {1, 3, 5};
+  expectHostRefusal(hostRefusal(packedDesc(), [&](auto& b) { b.hostCuSeqlensQ = offsets; }), "cu_seqlens_q",
+                    "cu_seqlens_q[0] is 1; it must be 0");
+}
+
+TEST(HostOffsets, ThatDecreaseAreRefused) {
+  const int32_t offsets[] = {0, 4, 3};
+  expectHostRefusal(hostRefusal(packedDesc(), [&](auto& b) { b.hostCuSeqlensK = offsets; }), "cu_seqlens_k",
+                    "cu_seqlens_k[2] is 3, less than the 4 before it");
+}
+
+TEST(HostOffsets, PastTheLastTokenAreRefused) {
+  const int32_t offsets[] = {0, 4, 8};
+  expectHostRefusal(hostRefusal(packedDesc(), [&](auto& b) { b.hostCuSeqlensK = offsets; }), "cu_seqlens_k",
+                    "cu_seqlens_k[2] is 8, but k has only 7 tokens");
+}
+
+TEST(HostOffsets, OfPagedKeysLimitEachSequenceAndNotTheirSum) {
+  SaccadeAttentionDesc desc = pagedDesc();
+  desc.q.sizes[0] = 1;
+  desc.hasCuSeqlens = VK_TRUE;
+  desc.numSequences = 2;
+  const int32_t longSum[] = {0, 20, 40}, longSequence[] = {0, 2, 23};
+  EXPECT_FALSE(hostRefusal(desc, [&](auto& b) { b.hostCuSeqlensK = longSum; }));
+  expectHostRefusal(hostRefusal(desc, [&](auto& b) { b.hostCuSeqlensK = longSequence; }), "cu_seqlens_k",
+                    "cu_seqlens_k[2] - cu_seqlens_k[1] is 21 keys, but 5 pages of 4 hold only 20");
+}
+
+TEST(HostBlockTable, IsCheckedUpToTheLengths) {
+  SaccadeAttentionDesc desc = pagedDesc();
+  desc.hasSeqlensK = VK_TRUE;
+  const int32_t lengths[] = {5, 8};
+  const int32_t good[] = {8, 0, 99, -1, 99, 3, 3, 9, 9, 9}, bad[] = {8, 0, 99, -1, 99, 3, 9, 9, 9, 9};
+  EXPECT_FALSE(hostRefusal(desc, [&](auto& b) { b.hostBlockTable = good, b.hostSeqlensK = lengths; }));
+  expectHostRefusal(hostRefusal(desc, [&](auto& b) { b.hostBlockTable = bad, b.hostSeqlensK = lengths; }), "block_table",
+                    "block_table[1][1] is 9; it must be a page from 0 to 8");
+}
+
+TEST(HostBlockTable, IsNotCheckedWhereOnlyTheDeviceKnowsTheLengths) {
+  SaccadeAttentionDesc desc = pagedDesc();
+  desc.hasSeqlensK = VK_TRUE;
+  const int32_t table[10] = {99};
+  EXPECT_FALSE(hostRefusal(desc, [&](auto& b) { b.hostBlockTable = table; }));
+}
+
+TEST(HostBlockTable, IsCheckedWhollyWithoutLengths) {
+  const int32_t table[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, -1};
+  expectHostRefusal(hostRefusal(pagedDesc(), [&](auto& b) { b.hostBlockTable = table; }), "block_table",
+                    "block_table[1][4] is -1");
 }
 
 }  // namespace
