@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No plan asks for more than its device has: shared memory, invocations, push constants, parameters.
+// No plan asks for more than its device has, on any device of tests/facts/: work-group size, shared memory, subgroup
+// operations and other capabilities, grid, parameters.
 #include <algorithm>
 
 #include "attention/plan.hpp"
@@ -7,61 +8,216 @@
 #include "fake_devices.hpp"
 #include "kernels/parameter_pool.hpp"
 #include "kernels/registry.hpp"
+#include "module_needs.hpp"
+#include "ops/activation.hpp"
+#include "ops/layer_norm.hpp"
+#include "ops/matmul_plan.hpp"
+#include "ops/matmul_problem.hpp"
+#include "ops/patch_embed.hpp"
+#include "ops/softmax.hpp"
 #include "shared_memory.hpp"
-
-namespace saccade::core {
-using uint = uint32_t;
-#include "attention_params.h"
-}  // namespace saccade::core
 
 namespace saccade::test {
 namespace {
 
+constexpr SaccadeDtype kDtypes[] = {SACCADE_DTYPE_F32, SACCADE_DTYPE_F16, SACCADE_DTYPE_BF16};
+
+// Of every shader, constant 0 is the number of invocations of a work-group.
+constexpr size_t kSpecLocalSize = 0;
+
+void expectWithinLimits(const core::DeviceFacts& facts, const core::PlanDraft& plan) {
+  SCOPED_TRACE(plan.label);
+  EXPECT_FALSE(plan.steps.empty());
+  for (const core::StepDraft& step : plan.steps) {
+    SCOPED_TRACE(step.shader->name);
+    const uint32_t invocations = step.specialisation.at(kSpecLocalSize);
+    EXPECT_GE(invocations, 1u);
+    EXPECT_LE(invocations, facts.maxComputeWorkGroupInvocations);
+    EXPECT_LE(invocations, facts.maxComputeWorkGroupSize[0]);
+    EXPECT_LE(sharedMemoryBytes(*step.shader, step.specialisation), facts.maxComputeSharedMemorySize);
+    EXPECT_EQ(missingFor(*step.shader, facts), "");
+    EXPECT_GE(step.groups, 1u);
+    EXPECT_LE(step.groups, 0xffffffffu);
+    // Every dispatch but the last is as large as the device allows, and none is larger.
+    const uint64_t most = facts.maxComputeWorkGroupCount[0];
+    const uint64_t dispatches = core::dispatchesFor(step.groups, facts.maxComputeWorkGroupCount[0]);
+    EXPECT_LE((dispatches - 1) * most, step.groups - 1);
+    EXPECT_GE(dispatches * most, step.groups);
+    EXPECT_LE(step.params.size(), core::ParameterPool::kBlockBytes);
+    EXPECT_LE(step.slots.size(), core::kMaxBuffersPerDispatch);
+  }
+}
+
+// Everything but packed sequences and pages, then those.
+std::vector<SaccadeAttentionDesc> attentionDescs(SaccadeDtype dtype, int64_t headDimQk, int64_t headDimV) {
+  const SaccadeAttentionDesc plain =
+      attentionDesc({.seqlenQ = 100, .seqlenK = 96, .headDimQk = headDimQk, .headDimV = headDimV}, dtype);
+  SaccadeAttentionDesc everything = plain;
+  everything.causal = SACCADE_CAUSAL_BOTTOM_RIGHT;
+  everything.windowLeft = 40;
+  everything.windowRight = 3;
+  everything.softcap = 30;
+  everything.mask = tensorDesc(SACCADE_DTYPE_U8, {2, 1, 100, 96});
+  everything.bias = tensorDesc(dtype, {2, 1, 100, 96});
+  everything.alibiSlopes = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 1, 6});
+  everything.sink = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 1, 6});
+  everything.hasSeqlensQ = everything.hasSeqlensK = VK_TRUE;
+  everything.lse.dtype = SACCADE_DTYPE_F32;
+  everything.probs.dtype = dtype;
+
+  SaccadeAttentionDesc paged = plain;
+  paged.k = tensorDesc(dtype, {20, 3, 16, headDimQk});
+  paged.v = tensorDesc(dtype, {20, 3, 16, headDimV});
+  paged.blockTable = tensorDesc(SACCADE_DTYPE_I32, {1, 1, 2, 6});
+  paged.hasSeqlensK = VK_TRUE;
+  paged.lse.dtype = SACCADE_DTYPE_F32;
+
+  SaccadeAttentionDesc packed = plain;
+  packed.q.sizes[0] = packed.k.sizes[0] = packed.v.sizes[0] = 1;
+  packed.hasCuSeqlens = VK_TRUE;
+  packed.numSequences = 5;
+  packed.alibiSlopes = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 5, 6});
+
+  SaccadeAttentionDesc both = packed;
+  both.k = paged.k;
+  both.v = paged.v;
+  both.blockTable = tensorDesc(SACCADE_DTYPE_I32, {1, 1, 5, 6});
+  return {plain, everything, paged, packed, both};
+}
+
 struct Combination {
   FakeDevice device;
-  std::string kernel;
   SaccadeDtype dtype;
 };
+
+void PrintTo(const Combination& combination, std::ostream* out) {
+  *out << combination.device.name << " " << core::dtypeName(combination.dtype);
+}
 
 std::vector<Combination> combinations() {
   std::vector<Combination> all;
   for (const FakeDevice& device : fakeDevices()) {
-    for (const char* kernel : {"scalar_rows", "scalar_tiled"}) {
-      for (const SaccadeDtype dtype : {SACCADE_DTYPE_F32, SACCADE_DTYPE_F16, SACCADE_DTYPE_BF16}) {
-        all.push_back({device, kernel, dtype});
-      }
-    }
+    for (const SaccadeDtype dtype : kDtypes) all.push_back({device, dtype});
   }
   return all;
 }
 
-class DeviceLimits : public testing::TestWithParam<Combination> {};
-
-TEST_P(DeviceLimits, AreKeptAtEveryHeadDim) {
+class DeviceLimits : public testing::TestWithParam<Combination> {
+ protected:
   const core::DeviceFacts& facts = GetParam().device.facts;
-  for (const int64_t headDim : {1, 4, 40, 59, 64, 80, 96, 97, 128, 192, 193, 256}) {
-    SaccadeAttentionDesc desc =
-        attentionDesc({.seqlenQ = 100, .headDimQk = headDim, .headDimV = 257 - headDim}, GetParam().dtype);
-    desc.kernel = GetParam().kernel.c_str();
-    desc.lse.dtype = SACCADE_DTYPE_F32;
-    desc.probs.dtype = GetParam().dtype;
-    for (const core::StepDraft& step : core::planAttention(facts, core::validateAttention(desc), "").steps) {
-      const uint32_t invocations = step.specialisation.at(SPEC_LOCAL_SIZE);
-      EXPECT_GE(invocations, 1u);
-      EXPECT_LE(invocations, facts.maxComputeWorkGroupInvocations) << step.shader->name;
-      EXPECT_LE(invocations, facts.maxComputeWorkGroupSize[0]) << step.shader->name;
-      EXPECT_LE(sharedMemoryBytes(*step.shader, step.specialisation), facts.maxComputeSharedMemorySize)
-          << step.shader->name;
-      EXPECT_LE(step.params.size(), core::ParameterPool::kBlockBytes);
-      EXPECT_LE(step.slots.size(), core::kMaxBuffersPerDispatch);
+  const SaccadeDtype dtype = GetParam().dtype;
+  const bool cpu = core::isCpu(facts);
+};
+
+TEST_P(DeviceLimits, AreKeptByAttention) {
+  for (const char* kernel : {"", "scalar_rows", "scalar_tiled"}) {
+    for (const int64_t headDim : {1, 8, 33, 64, 80, 97, 128, 192, 256}) {
+      for (SaccadeAttentionDesc desc : attentionDescs(dtype, headDim, 257 - headDim)) {
+        desc.kernel = kernel;
+        const core::PlanDraft plan = core::planAttention(facts, core::validateAttention(desc), "");
+        expectWithinLimits(facts, plan);
+        const std::string chosen = cpu ? "scalar_rows" : "scalar_tiled";
+        EXPECT_EQ(plan.kernel, *kernel == '\0' ? chosen : kernel);
+      }
     }
   }
 }
 
+TEST_P(DeviceLimits, AreKeptByMatmul) {
+  for (const char* kernel : {"", "matmul_rows", "matmul_tiled"}) {
+    for (const auto& [rows, columns, depth] :
+         {std::array<int64_t, 3>{1, 1, 1}, {1, 1000, 384}, {197, 384, 1536}, {5000, 3000, 0}, {100000, 64, 64}}) {
+      SaccadeMatmulDesc desc = saccadeMatmulDescDefault();
+      desc.a = tensorDesc(dtype, {2, 1, rows, depth});
+      desc.b = tensorDesc(dtype, {1, 1, columns, depth});
+      desc.bias = tensorDesc(dtype, {1, 1, 1, columns});
+      desc.residual = tensorDesc(dtype, {2, 1, rows, columns});
+      desc.out.dtype = dtype;
+      desc.activation = SACCADE_ACTIVATION_GELU;
+      desc.kernel = kernel;
+      const core::PlanDraft plan = core::planMatmul(facts, core::validateMatmul(desc), "");
+      expectWithinLimits(facts, plan);
+      const std::string chosen = cpu ? "matmul_rows" : "matmul_tiled";
+      EXPECT_EQ(plan.kernel, *kernel == '\0' ? chosen : kernel);
+    }
+  }
+}
+
+TEST_P(DeviceLimits, AreKeptByTheOtherOperators) {
+  for (const int64_t columns : {1, 3, 64, 513, 100000}) {
+    const SaccadeTensorDesc x = tensorDesc(dtype, {2, 3, 1000, columns});
+    SaccadeLayerNormDesc layerNorm = saccadeLayerNormDescDefault();
+    layerNorm.x = x;
+    layerNorm.weight = layerNorm.bias = tensorDesc(dtype, {1, 1, 1, columns});
+    layerNorm.out.dtype = dtype;
+    expectWithinLimits(facts, core::planLayerNorm(facts, core::validateLayerNorm(layerNorm), ""));
+    SaccadeSoftmaxDesc softmax = saccadeSoftmaxDescDefault();
+    softmax.x = x;
+    softmax.out.dtype = dtype;
+    expectWithinLimits(facts, core::planSoftmax(facts, core::validateSoftmax(softmax), ""));
+    SaccadeActivationDesc activation = saccadeActivationDescDefault();
+    activation.x = x;
+    activation.out.dtype = dtype;
+    activation.activation = SACCADE_ACTIVATION_GELU_TANH;
+    expectWithinLimits(facts, core::planActivation(facts, core::validateActivation(activation), ""));
+  }
+  SaccadePatchEmbedDesc patches = saccadePatchEmbedDescDefault();
+  patches.image = tensorDesc(dtype, {2, 3, 224, 224});
+  patches.weight = tensorDesc(dtype, {384, 3, 14, 14});
+  patches.out.dtype = dtype;
+  patches.patchSize = 14;
+  expectWithinLimits(facts, core::planPatchEmbed(facts, core::validatePatchEmbed(patches), ""));
+}
+
+// What the device would have to be smaller for: the refusal names the field that asks for the kernel, and the limit.
+TEST_P(DeviceLimits, AreNamedByTheRefusalOfAKernelThatDoesNotFit) {
+  core::DeviceFacts small = facts;
+  SaccadeAttentionDesc desc = attentionDesc({}, dtype);
+  desc.kernel = "scalar_tiled";
+  small.maxComputeWorkGroupInvocations = 127;
+  auto refusal = refusalOf([&] { core::planAttention(small, core::validateAttention(desc), ""); });
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->status, SACCADE_ERROR_UNSUPPORTED);
+  EXPECT_EQ(refusal->field, "kernel");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "maxComputeWorkGroupInvocations", refusal->text);
+  small = facts;
+  small.maxComputeSharedMemorySize = 16383;
+  refusal = refusalOf([&] { core::planAttention(small, core::validateAttention(desc), ""); });
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->field, "kernel");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "maxComputeSharedMemorySize", refusal->text);
+  // Without a name there is another kernel.
+  desc.kernel = nullptr;
+  const core::PlanDraft plan = core::planAttention(small, core::validateAttention(desc), "");
+  EXPECT_EQ(plan.kernel, "scalar_rows");
+  expectWithinLimits(small, plan);
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, DeviceLimits, testing::ValuesIn(combinations()), [](const auto& test) {
-  return std::format("{}_{}_{}", test.param.device.name, test.param.kernel,
-                     core::dtypeName(test.param.dtype));
+  return std::format("{}_{}", test.param.device.name, core::dtypeName(test.param.dtype));
 });
+
+TEST(FakeDevices, AreReadFromTheirFiles) {
+  const std::vector<FakeDevice>& devices = fakeDevices();
+  const auto find = [&](const std::string& name) {
+    const auto found = std::find_if(devices.begin(), devices.end(), [&](const FakeDevice& d) { return d.name == name; });
+    return found == devices.end() ? core::DeviceFacts{} : found->facts;
+  };
+  const core::DeviceFacts navi31 = find("navi31");
+  EXPECT_STREQ(navi31.deviceName, "AMD Radeon RX 7900 XTX (RADV NAVI31)");
+  EXPECT_EQ(navi31.apiVersion, VK_API_VERSION_1_3);
+  EXPECT_EQ(navi31.minSubgroupSize, 32u);
+  EXPECT_EQ(navi31.maxSubgroupSize, 64u);
+  EXPECT_EQ(navi31.maxComputeSharedMemorySize, 65536u);
+  EXPECT_EQ(navi31.maxComputeWorkGroupCount[1], 65535u);
+  EXPECT_TRUE(core::hasNativeAccess(navi31));
+  EXPECT_TRUE(core::hasNativeAccess(find("geforce_rtx_2080")));
+  // One lacks 8-bit storage, one 16-bit storage and one float controls.
+  for (const char* portable : {"adreno660", "swiftshader", "apple_m1_moltenvk", "mali_g615"}) {
+    EXPECT_FALSE(core::hasNativeAccess(find(portable))) << portable;
+    EXPECT_EQ(find(portable).bufferDeviceAddress, VK_TRUE) << portable;
+  }
+}
 
 TEST(SharedMemory, OfScalarTiledIsReadFromItsModule) {
   SaccadeAttentionDesc desc = attentionDesc();
@@ -77,16 +233,28 @@ TEST(SharedMemory, IsNotUsedByScalarRows) {
   EXPECT_EQ(sharedMemoryBytes(*plan.steps.at(0).shader, plan.steps[0].specialisation), 0u);
 }
 
+// What native modules need is read from them, and the minimal device has none of it.
+TEST(Modules, SayWhatTheyNeed) {
+  const core::DeviceFacts cpu = cpuFacts(), minimal = minimalFacts();
+  const core::ShaderModuleCode& native = core::shaderFor("scalar_rows", SACCADE_DTYPE_F16, cpu);
+  ASSERT_STREQ(native.name, "scalar_rows_f16_native");
+  EXPECT_EQ(missingFor(native, cpu), "");
+  EXPECT_EQ(missingFor(core::shaderFor("scalar_rows", SACCADE_DTYPE_F16, minimal), minimal), "");
+  for (const char* need : {"capability 11", "capability 62", "capability 4433", "capability 4448", "capability 4466"}) {
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, need, missingFor(native, minimal));
+  }
+}
+
 TEST(PushConstants, FitInto128BytesThatEveryDeviceHas) { EXPECT_LE(sizeof(core::PushConstants), 128u); }
 
-TEST(Registry, HasAShaderOfEveryDtypeForEveryAttentionKernel) {
+TEST(Registry, HasAShaderOfEveryDtypeForEveryKernel) {
   for (const core::KernelEntry& entry : core::kernelRegistry()) {
-    if (entry.op != SACCADE_OPERATOR_ATTENTION) continue;
-    for (const SaccadeDtype dtype : {SACCADE_DTYPE_F32, SACCADE_DTYPE_F16, SACCADE_DTYPE_BF16}) {
+    for (const SaccadeDtype dtype : kDtypes) {
       for (const FakeDevice& device : fakeDevices()) {
         const core::ShaderModuleCode& shader = core::shaderFor(entry.name, dtype, device.facts);
         EXPECT_GT(shader.end, shader.begin) << shader.name;
         EXPECT_EQ(*shader.begin, 0x07230203u) << shader.name << " is not SPIR-V";
+        EXPECT_EQ(missingFor(shader, device.facts), "") << device.name;
       }
     }
   }

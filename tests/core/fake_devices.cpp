@@ -2,7 +2,14 @@
 #include "fake_devices.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <map>
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
 
 namespace saccade::test {
 
@@ -67,11 +74,122 @@ core::DeviceFacts cpuFacts() {
   return facts;
 }
 
+namespace {
+
+using json = nlohmann::json;
+
+// The members of a file's "facts", each to be taken once, by the names that `saccade info --json` gives them.
+class FactsReader {
+ public:
+  explicit FactsReader(json members) : members_(std::move(members)) {}
+
+  template <class Value>
+  void take(const char* name, Value& value) {
+    members_.at(name).get_to(value);
+    members_.erase(name);
+  }
+
+  void takeSwitch(const char* name, VkBool32& value) {
+    value = members_.at(name).get<bool>() ? VK_TRUE : VK_FALSE;
+    members_.erase(name);
+  }
+
+  template <size_t Size>
+  void takeText(const char* name, char (&text)[Size]) {
+    std::snprintf(text, Size, "%s", members_.at(name).get<std::string>().c_str());
+    members_.erase(name);
+  }
+
+  void takeVersion(const char* name, uint32_t& version) {
+    uint32_t major = 0, minor = 0, patch = 0;
+    const std::string text = members_.at(name).get<std::string>();
+    if (std::sscanf(text.c_str(), "%u.%u.%u", &major, &minor, &patch) != 3) {
+      throw std::runtime_error("not a version: " + text);
+    }
+    version = VK_MAKE_API_VERSION(0, major, minor, patch);
+    members_.erase(name);
+  }
+
+  void takeSubgroupOperations(const char* name, uint32_t& flags) {
+    static const std::map<std::string, uint32_t> kFlags{
+        {"basic", VK_SUBGROUP_FEATURE_BASIC_BIT},
+        {"vote", VK_SUBGROUP_FEATURE_VOTE_BIT},
+        {"arithmetic", VK_SUBGROUP_FEATURE_ARITHMETIC_BIT},
+        {"ballot", VK_SUBGROUP_FEATURE_BALLOT_BIT},
+        {"shuffle", VK_SUBGROUP_FEATURE_SHUFFLE_BIT},
+        {"shuffle_relative", VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT},
+        {"clustered", VK_SUBGROUP_FEATURE_CLUSTERED_BIT},
+        {"quad", VK_SUBGROUP_FEATURE_QUAD_BIT},
+    };
+    for (const json& operation : members_.at(name)) flags |= kFlags.at(operation.get<std::string>());
+    members_.erase(name);
+  }
+
+  // A member that nothing took is a fact that the tests would plan without.
+  void checkAllTaken() const {
+    if (!members_.empty()) throw std::runtime_error("unknown facts: " + members_.dump());
+  }
+
+ private:
+  json members_;
+};
+
+core::DeviceFacts readFacts(const json& members) {
+  core::DeviceFacts facts{};
+  FactsReader reader(members);
+  reader.takeText("device_name", facts.deviceName);
+  reader.takeText("driver_name", facts.driverName);
+  reader.takeText("driver_info", facts.driverInfo);
+  reader.take("vendor_id", facts.vendorId);
+  reader.take("device_id", facts.deviceId);
+  reader.take("driver_version", facts.driverVersion);
+  reader.takeVersion("api_version", facts.apiVersion);
+  reader.take("device_type", facts.deviceType);
+  reader.take("subgroup_size", facts.subgroupSize);
+  reader.take("min_subgroup_size", facts.minSubgroupSize);
+  reader.take("max_subgroup_size", facts.maxSubgroupSize);
+  reader.takeSubgroupOperations("subgroup_operations", facts.subgroupOperations);
+  reader.takeSwitch("subgroup_size_control", facts.subgroupSizeControl);
+  reader.take("max_compute_shared_memory_size", facts.maxComputeSharedMemorySize);
+  reader.take("max_compute_work_group_invocations", facts.maxComputeWorkGroupInvocations);
+  reader.take("max_compute_work_group_size", facts.maxComputeWorkGroupSize);
+  reader.take("max_compute_work_group_count", facts.maxComputeWorkGroupCount);
+  reader.take("max_push_constants_size", facts.maxPushConstantsSize);
+  reader.take("max_storage_buffer_range", facts.maxStorageBufferRange);
+  reader.take("max_buffer_size", facts.maxBufferSize);
+  reader.take("max_memory_allocation_size", facts.maxMemoryAllocationSize);
+  reader.take("timestamp_period", facts.timestampPeriod);
+  reader.takeSwitch("buffer_device_address", facts.bufferDeviceAddress);
+  reader.takeSwitch("shader_int64", facts.shaderInt64);
+  reader.takeSwitch("storage_buffer_8bit_access", facts.storageBuffer8BitAccess);
+  reader.takeSwitch("storage_buffer_16bit_access", facts.storageBuffer16BitAccess);
+  reader.takeSwitch("shader_float16", facts.shaderFloat16);
+  reader.takeSwitch("signed_zero_inf_nan_preserve_float32", facts.signedZeroInfNanPreserveFloat32);
+  reader.takeSwitch("pipeline_executable_properties", facts.pipelineExecutableProperties);
+  reader.checkAllTaken();
+  return facts;
+}
+
+std::vector<FakeDevice> readDevices() {
+  std::vector<FakeDevice> devices{{"minimal_vulkan_1_2", minimalFacts()}};
+  for (const auto& file : std::filesystem::directory_iterator(SACCADE_TEST_FACTS)) {
+    if (file.path().extension() != ".json") continue;
+    std::ifstream stream(file.path());
+    try {
+      devices.push_back({file.path().stem(), readFacts(json::parse(stream).at("facts"))});
+    } catch (const std::exception& error) {
+      throw std::runtime_error(file.path().string() + ": " + error.what());
+    }
+  }
+  std::sort(devices.begin(), devices.end(),
+            [](const FakeDevice& a, const FakeDevice& b) { return a.name < b.name; });
+  return devices;
+}
+
+}  // namespace
+
 const std::vector<FakeDevice>& fakeDevices() {
-  static const std::vector<FakeDevice> devices{{"cpu", cpuFacts()},
-                                               {"gpu_subgroup_32", desktopGpuFacts()},
-                                               {"gpu_subgroup_64", wideGpuFacts()},
-                                               {"minimal_vulkan_1_2", minimalFacts()}};
+  static const std::vector<FakeDevice> devices = readDevices();
   return devices;
 }
 

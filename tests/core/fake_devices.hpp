@@ -14,11 +14,13 @@ struct FakeDevice {
   core::DeviceFacts facts;
 };
 
+// Typed in for tests that want particular numbers.
 core::DeviceFacts cpuFacts();         // subgroups of 8, everything native
 core::DeviceFacts desktopGpuFacts();  // subgroups of 32, 48 KiB of shared memory
 core::DeviceFacts wideGpuFacts();     // subgroups of 64, 64 KiB of shared memory
 core::DeviceFacts minimalFacts();     // what Vulkan 1.2 guarantees and buffer device addresses, nothing more
 
+// Every device of tests/facts/, which says where its numbers are from, and the minimal one.
 const std::vector<FakeDevice>& fakeDevices();
 
 }  // namespace saccade::test

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "device/facts.hpp"
+#include "kernels/shader_table.hpp"
+
+namespace saccade::test {
+
+// What a module's SPIR-V declares to need and a device does not have, one capability per line; "" if it runs there. It reads the
+// module, so that it does not depend on what the planner believes.
+std::string missingFor(const core::ShaderModuleCode& shader, const core::DeviceFacts& facts);
+
+}  // namespace saccade::test
