@@ -25,6 +25,16 @@ TEST(Plan, SaysWhatWouldRun) {
   EXPECT_GE(plan["dispatches"].get<int>(), 1);
 }
 
+TEST(Plan, TakesEveryOptionOfAttention) {
+  const ProgramResult result = saccade({"plan", "--json", "--heads", "4", "--kv-heads", "2", "--seqlen-q", "9", "--seqlen-k", "100",
+                                        "--sequences", "3", "--page-size", "16", "--window-left", "20", "--softcap", "30",
+                                        "--alibi", "--sink"});
+  ASSERT_EQ(result.exitCode, 0) << result.err;
+  const std::string label = json::parse(result.out)["label"];
+  EXPECT_TRUE(contains(label, "B3 Hq4 Hkv2 Tq9 Tk112")) << label;
+  EXPECT_TRUE(contains(label, "window(20,-1) softcap 30 alibi sink packed paged(16)")) << label;
+}
+
 TEST(Plan, GivesAReasonForEveryVariant) {
   const ProgramResult result = saccade({"plan"});
   ASSERT_EQ(result.exitCode, 0) << result.err;
@@ -54,8 +64,9 @@ TEST(Plan, RefusesWhatCannotBeAndNamesTheField) {
       {{"--temperature", "-1"}, "temperature"},
       {{"--temperature", "0"}, "temperature"},
       {{"--batch", "1048576", "--seqlen-q", "65536"}, "sizes"},
-      {{"--window-left", "3"}, "window_left"},
-      {{"--softcap", "30"}, "softcap"},
+      {{"--window-left", "-3"}, "window_left"},
+      {{"--softcap", "-30"}, "softcap"},
+      {{"--sequences", "4", "--mask"}, "mask"},
       {{"--kernel", "warp_speed"}, "warp_speed"},
       {{"--operator", "patch_embed", "--image-size", "225"}, "image"},
       {{"--operator", "patch_embed", "--patch-size", "0"}, "patch"},

@@ -22,6 +22,7 @@ using json = nlohmann::ordered_json;
 constexpr const char* kExamples =
     "  saccade plan --heads 12 --seqlen-q 197 --head-dim 64\n"
     "  saccade plan --heads 32 --kv-heads 8 --seqlen-q 1 --seqlen-k 4096 --head-dim 128 --dtype f16\n"
+    "  saccade plan --heads 32 --kv-heads 8 --seqlen-q 64 --seqlen-k 4096 --sequences 16 --page-size 16 --window-left 1023\n"
     "  saccade plan --kernel scalar_tiled --seqlen-q 1024      what this variant would need\n"
     "  saccade plan --operator matmul --m 197 --n 2304 --k 768\n"
     "Nothing is run and no tensor is allocated.";
@@ -37,6 +38,9 @@ struct PlanOptions {
   float temperature = 1;
   std::int64_t windowLeft = -1, windowRight = -1;
   float softcap = 0;
+  bool alibi = false, sink = false;
+  std::optional<std::uint32_t> sequences;
+  std::int64_t pageSize = 0;
   bool mask = false, bias = false, seqlensQ = false, seqlensK = false, lse = false, probs = false;
   // matmul; rows of the others
   std::int64_t m = 128, n = 128, k = 128;
@@ -65,6 +69,20 @@ AttentionDesc attentionDesc(const PlanOptions& o) {
   if (o.bias) {
     desc.bias = TensorDesc{.dtype = o.dtype, .sizes = scores};
   }
+  if (o.alibi) {
+    desc.alibiSlopes = TensorDesc{.dtype = Dtype::F32, .sizes = {1, 1, 1, o.heads}};
+  }
+  if (o.sink) {
+    desc.sink = TensorDesc{.dtype = Dtype::F32, .sizes = {1, 1, 1, o.heads}};
+  }
+  if (o.pageSize > 0) {
+    const std::int64_t entries = o.sequences ? *o.sequences : o.batch;
+    const std::int64_t pages = (seqlenK + o.pageSize - 1) / o.pageSize;
+    desc.blockTable = TensorDesc{.dtype = Dtype::I32, .sizes = {1, 1, entries, pages}};
+    desc.k.sizes = {entries * pages, kvHeads, o.pageSize, o.headDim};
+    desc.v.sizes = {entries * pages, kvHeads, o.pageSize, headDimV};
+  }
+  desc.sequences = o.sequences;
   desc.seqlensQ = o.seqlensQ;
   desc.seqlensK = o.seqlensK;
   desc.causal = o.causal;
@@ -168,6 +186,13 @@ void addAttentionOptions(CLI::App& command, PlanOptions& o) {
   command.add_option("--window-right", o.windowRight, "Keys to the right that a row sees; -1: all")
       ->group(group);
   command.add_option("--softcap", o.softcap, "0: off")->group(group);
+  command.add_flag("--alibi", o.alibi, "With ALiBi slopes")->group(group);
+  command.add_flag("--sink", o.sink, "With a sink per query head")->group(group);
+  command.add_option("--sequences", o.sequences, "That many packed sequences; --seqlen-q and --seqlen-k count them all")
+      ->group(group);
+  command.add_option("--page-size", o.pageSize, "K and V in pages of that many tokens; 0: contiguous")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
   command.add_flag("--mask", o.mask, "With a boolean mask [B,Hq,Tq,Tk]")->group(group);
   command.add_flag("--bias", o.bias, "With an additive bias [B,Hq,Tq,Tk]")->group(group);
   command.add_flag("--seqlens-q", o.seqlensQ, "With lengths of the queries")->group(group);
