@@ -23,13 +23,14 @@ reference::OwnedProblem visibilityOf(const io::AttentionCase& problem) {
 }
 
 template <typename Visit>
-void forEachVisiblePair(const reference::AttentionProblem& problem, Visit visit) {
+void visitPairs(const reference::AttentionProblem& problem, std::int64_t firstQuery, std::int64_t firstKey,
+                const Visit& visit) {
   for (std::int64_t b = 0; b < problem.batch; ++b) {
     for (std::int64_t h = 0; h < problem.numHeadsQ; ++h) {
       for (std::int64_t i = 0; i < problem.seqlenQ; ++i) {
         for (std::int64_t j = 0; j < problem.seqlenK; ++j) {
           if (reference::isVisible(problem, b, h, i, j)) {
-            visit(b, h, i, j);
+            visit(b, h, firstQuery + i, firstKey + j);
           }
         }
       }
@@ -37,28 +38,57 @@ void forEachVisiblePair(const reference::AttentionProblem& problem, Visit visit)
   }
 }
 
-double poison(Random& random) { return random.pick({kNan, kNan, kInfinity, -kInfinity}); }
-
 // Which elements of a source something visible depends on, channel 0 standing for a whole row.
 using Seen = std::vector<bool>;
 
-void poisonRows(AttentionValues::Source& source, const Seen& seen, Random& random) {
-  const auto channels = static_cast<std::size_t>(source.shape[3]);
-  for (std::size_t i = 0; i < source.values.size(); ++i) {
-    if (!seen[i - i % channels]) {
-      source.values[i] = poison(random);
+class Filling {
+ public:
+  Filling(Hidden hidden, Random& random) : hidden_(hidden), random_(random) {}
+
+  void rows(AttentionValues::Source& source, const Seen& seen) {
+    const auto channels = static_cast<std::size_t>(source.shape[3]);
+    for (std::size_t i = 0; i < source.values.size(); ++i) {
+      if (!seen[i - i % channels]) {
+        source.values[i] = hidden_ == Hidden::Zero ? 0 : random_.pick({kNan, kNan, kInfinity, -kInfinity});
+      }
     }
   }
-}
+
+  // A bias of -inf stays: it may be the very thing that hides its key.
+  void biases(AttentionValues::Source& bias, const Seen& seen) {
+    for (std::size_t i = 0; i < bias.values.size(); ++i) {
+      if (!seen[i] && bias.values[i] != -kInfinity) {
+        bias.values[i] = hidden_ == Hidden::Zero ? 0 : random_.pick({kNan, kInfinity});
+      }
+    }
+  }
+
+ private:
+  Hidden hidden_;
+  Random& random_;
+};
 
 }  // namespace
 
-void poisonHidden(AttentionValues& values, const io::AttentionCase& problem, Random& random) {
+void forEachVisiblePair(const io::AttentionCase& problem, const PairVisitor& visit) {
   const reference::OwnedProblem owned = visibilityOf(problem);
+  if (!problem.packed) {
+    visitPairs(owned.problem, 0, 0, visit);
+    return;
+  }
+  for (const reference::Sequence& sequence : reference::splitSequences(owned.problem)) {
+    visitPairs(sequence.problem, sequence.firstQuery, sequence.firstKey, visit);
+  }
+}
+
+void fillHidden(AttentionValues& values, const io::AttentionCase& problem, Hidden hidden, Random& random) {
+  if (hidden == Hidden::Ordinary) {
+    return;
+  }
   Seen q(values.q.values.size()), k(values.k.values.size()), v(values.v.values.size()),
       bias(values.bias.values.size());
-  forEachVisiblePair(owned.problem, [&](std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
-    const std::int64_t kvHead = owned.problem.kvHead(h);
+  forEachVisiblePair(problem, [&](std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
+    const std::int64_t kvHead = h * problem.numHeadsKv / problem.numHeadsQ;
     q[values.q.index(b, h, i, 0)] = true;
     k[values.k.index(b, kvHead, j, 0)] = true;
     v[values.v.index(b, kvHead, j, 0)] = true;
@@ -66,22 +96,17 @@ void poisonHidden(AttentionValues& values, const io::AttentionCase& problem, Ran
       bias[values.bias.index(b, h, i, j)] = true;
     }
   });
-  poisonRows(values.q, q, random);
-  poisonRows(values.k, k, random);
-  poisonRows(values.v, v, random);
-  for (std::size_t i = 0; i < bias.size(); ++i) {
-    // A bias of -inf stays: it may be the very thing that hides its key.
-    if (!bias[i] && values.bias.values[i] != -kInfinity) {
-      values.bias.values[i] = random.pick({kNan, kInfinity});
-    }
-  }
+  Filling filling(hidden, random);
+  filling.rows(values.q, q);
+  filling.rows(values.k, k);
+  filling.rows(values.v, v);
+  filling.biases(values.bias, bias);
 }
 
 void keepScoresVisible(AttentionValues& values, const io::AttentionCase& problem) {
-  const reference::OwnedProblem owned = visibilityOf(problem);
   const auto rows = static_cast<std::size_t>(problem.batch * problem.numHeadsQ * problem.seqlenQ);
   std::vector<bool> seesKey(rows), seesSmall(rows);
-  forEachVisiblePair(owned.problem, [&](std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
+  forEachVisiblePair(problem, [&](std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
     const auto row = static_cast<std::size_t>((b * problem.numHeadsQ + h) * problem.seqlenQ + i);
     seesKey[row] = true;
     seesSmall[row] = seesSmall[row] || values.bias.values[values.bias.index(b, h, i, j)] > kLargeBias;

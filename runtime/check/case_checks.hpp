@@ -7,7 +7,7 @@
 
 namespace saccade::check {
 
-// One check for each *.safetensors file in `folder`, by name; not for files in its sub-folders. `weights` is
+// One check for each *.safetensors file in `folder` and its sub-folders, by path. `weights` is
 // the model that cases of the operator `model` need; empty: those are not run. Throws io::FileError if the
 // folder cannot be read or a file is no case file.
 Checks caseChecks(const std::filesystem::path& folder, const std::filesystem::path& weights = {});

@@ -22,6 +22,14 @@ struct Outcome {
   std::optional<reference::TensorComparison> worst;
 };
 
+// A smaller call that fails as well.
+struct Smaller {
+  std::string description;
+  std::string only;  // as Check::only
+  Outcome outcome;
+  unsigned tries = 0;  // calls that it took to find it
+};
+
 // One call of an operator, with its expected result, that any device and kernel can be asked to get right.
 // Instances may be used for several devices and kernels, one thread at a time.
 class Check {
@@ -33,14 +41,22 @@ class Check {
   Check& operator=(const Check&) = delete;
 
   const std::string& name() const { return name_; }    // unique; runs it alone: `saccade verify --only NAME`
-  const std::string& group() const { return group_; }  // "case files" or "sweep"
+  const std::string& group() const { return group_; }  // "case files", "shapes", "properties" or "sweep"
   SaccadeOperator op() const { return op_; }           // whose kernels it can be run with
   // What is computed, in one line.
   virtual std::string description() const = 0;
+  // What `saccade verify --only` takes to repeat it, with the same seed.
+  virtual std::string only() const { return name_; }
+  // Equal for checks that need the same pipelines: those are run one after the other.
+  virtual std::string family() const { return name_; }
 
   // Never passes something that was not compared. A device that is lost throws Error DeviceLost; every other
   // failure of the device is an outcome.
   Outcome run(const Device& device, const std::string& kernel);
+
+  // After a failure: looks for a smaller call that fails too, within a bounded number of tries and time. Nothing if this
+  // kind of check cannot be made smaller, or if none of the smaller ones fails.
+  virtual std::optional<Smaller> shrink(const Device& device, const std::string& kernel);
 
  private:
   // May throw what run() turns into an outcome: Error, io::FileError.

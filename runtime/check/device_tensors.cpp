@@ -41,7 +41,7 @@ void forEachElement(const Tensor& view, Visit visit) {
   }
 }
 
-bool gapsIntact(const Tensor& memory, const std::vector<Tensor>& views) {
+bool gapsIntact(const Tensor& memory, const std::vector<Tensor>& views, std::byte gap) {
   const std::vector<std::byte> bytes = memory.downloadBytes();
   const std::size_t size = dtypeSize(memory.dtype());
   std::vector<bool> mayDiffer(bytes.size() / size);
@@ -49,11 +49,23 @@ bool gapsIntact(const Tensor& memory, const std::vector<Tensor>& views) {
     forEachElement(view, [&](std::size_t element) { mayDiffer[element] = true; });
   }
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (!mayDiffer[i / size] && bytes[i] != std::byte{0xff}) {
+    if (!mayDiffer[i / size] && bytes[i] != gap) {
       return false;
     }
   }
   return true;
+}
+
+Shape memoryShape(const Shape& shape, Layout layout) {
+  Shape larger = shape;
+  switch (layout) {
+    case Layout::Contiguous: break;
+    case Layout::TokensFirst: std::swap(larger[1], larger[2]); break;
+    case Layout::PaddedRows: larger[3] += kRowPadding; break;
+    case Layout::CacheSlice: larger[2] += kTokensBefore + kTokensAfter; break;
+    case Layout::KeysFirst: std::swap(larger[2], larger[3]); break;
+  }
+  return larger;
 }
 
 }  // namespace
@@ -62,9 +74,9 @@ const char* layoutName(Layout layout) {
   switch (layout) {
     case Layout::Contiguous: return "bhsd";
     case Layout::TokensFirst: return "bshd";
-    case Layout::PaddedRows: return "padded rows";
-    case Layout::CacheSlice: return "cache slice";
-    case Layout::KeysFirst: return "keys first";
+    case Layout::PaddedRows: return "padded";
+    case Layout::CacheSlice: return "slice";
+    case Layout::KeysFirst: return "keys_first";
   }
   return "unknown";
 }
@@ -72,13 +84,13 @@ const char* layoutName(Layout layout) {
 Tensor DeviceTensors::input(const std::string& name, const io::TensorData& data) {
   const Tensor tensor =
       Tensor::fromBytes(device_, deviceDtype(data.dtype()), data.shape(), data.bytes(), kGuarded);
-  entries_.push_back({name, tensor, {}});
+  entries_.push_back({name, tensor, {}, std::byte{0xff}});
   return tensor;
 }
 
 Tensor DeviceTensors::output(const std::string& name, Dtype dtype, const Shape& shape) {
   const Tensor tensor = Tensor::empty(device_, dtype, shape, kGuarded);
-  entries_.push_back({name, tensor, {}});
+  entries_.push_back({name, tensor, {}, std::byte{0xff}});
   return tensor;
 }
 
@@ -86,27 +98,31 @@ Tensor DeviceTensors::input(const std::string& name, const io::TensorData& data,
   if (layout == Layout::Contiguous) {
     return input(name, data);
   }
-  const Tensor tensor = allocate(name, deviceDtype(data.dtype()), data.shape(), layout);
+  const Tensor tensor = emptyInput(name, deviceDtype(data.dtype()), data.shape(), layout);
   tensor.uploadBytes(data.bytes());
   return tensor;
 }
 
 Tensor DeviceTensors::output(const std::string& name, Dtype dtype, const Shape& shape, Layout layout) {
-  return layout == Layout::Contiguous ? output(name, dtype, shape) : allocate(name, dtype, shape, layout);
+  return viewOf(name, Tensor::empty(device_, dtype, memoryShape(shape, layout), kGuarded), shape, layout,
+                std::byte{0xff});
 }
 
-Tensor DeviceTensors::allocate(const std::string& name, Dtype dtype, const Shape& shape, Layout layout) {
-  Shape larger = shape;
-  if (layout == Layout::TokensFirst) {
-    std::swap(larger[1], larger[2]);
-  } else if (layout == Layout::KeysFirst) {
-    std::swap(larger[2], larger[3]);
-  } else if (layout == Layout::PaddedRows) {
-    larger[3] += kRowPadding;
-  } else if (layout == Layout::CacheSlice) {
-    larger[2] += kTokensBefore + kTokensAfter;
+Tensor DeviceTensors::emptyInput(const std::string& name, Dtype dtype, const Shape& shape, Layout layout) {
+  return viewOf(name, emptyMemory(dtype, memoryShape(shape, layout)), shape, layout, gap());
+}
+
+Tensor DeviceTensors::emptyMemory(Dtype dtype, const Shape& shape) const {
+  const Tensor memory = Tensor::empty(device_, dtype, shape, kGuarded);
+  if (gaps_ == Gaps::Zero) {
+    const auto size = static_cast<std::size_t>(memory.elementCount()) * dtypeSize(dtype);
+    memory.uploadBytes(std::vector<std::byte>(size, std::byte{0}));
   }
-  const Tensor memory = Tensor::empty(device_, dtype, larger, kGuarded);
+  return memory;
+}
+
+Tensor DeviceTensors::viewOf(const std::string& name, const Tensor& memory, const Shape& shape, Layout layout,
+                             std::byte gap) {
   Tensor view = memory;
   if (layout == Layout::TokensFirst) {
     view = memory.transpose(1, 2);
@@ -117,18 +133,18 @@ Tensor DeviceTensors::allocate(const std::string& name, Dtype dtype, const Shape
   } else if (layout == Layout::CacheSlice) {
     view = memory.slice(2, kTokensBefore, kTokensBefore + shape[2]);
   }
-  watch(name, memory, {view});
+  entries_.push_back({name, memory, {view}, gap});
   return view;
 }
 
 void DeviceTensors::watch(const std::string& name, const Tensor& memory, const std::vector<Tensor>& views) {
-  entries_.push_back({name, memory, views});
+  entries_.push_back({name, memory, views, gap()});
 }
 
 std::vector<std::string> DeviceTensors::overwritten() const {
   std::vector<std::string> names;
   for (const Entry& entry : entries_) {
-    if (!entry.memory.guardsIntact() || (!entry.views.empty() && !gapsIntact(entry.memory, entry.views))) {
+    if (!entry.memory.guardsIntact() || (!entry.views.empty() && !gapsIntact(entry.memory, entry.views, entry.gap))) {
       names.push_back(entry.name);
     }
   }

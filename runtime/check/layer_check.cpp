@@ -25,6 +25,7 @@ LayerCheck::LayerCheck(const std::string& prefix, std::uint64_t seed, std::uint6
       pipelineRandom_(seed, streamOf(op, kPipelineStreams + index / kProblemsPerPipeline)),
       random_(seed, streamOf(op, index)),
       dtype_(pipelineRandom_.pick({io::DType::F32, io::DType::F32, io::DType::F16, io::DType::BF16})) {
+  family_ = fmt::format("{} {}", prefix, index / kProblemsPerPipeline);
   describe(std::string(io::dtypeName(dtype_)));
 }
 

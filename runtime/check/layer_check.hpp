@@ -18,6 +18,7 @@ class LayerCheck : public Check {
   LayerCheck(const std::string& prefix, std::uint64_t seed, std::uint64_t index, SaccadeOperator op);
 
   std::string description() const final { return description_; }
+  std::string family() const final { return family_; }
 
  protected:
   // Records the operator on inputs and an output made from `tensors`; returns the output.
@@ -47,7 +48,7 @@ class LayerCheck : public Check {
   };
   const Expectation& expectation();
 
-  std::string description_;
+  std::string family_, description_;
   std::optional<Expectation> expectation_;
 };
 

@@ -5,8 +5,9 @@
 
 #include <charconv>
 
-#include "check/attention_check.hpp"
+#include "check/attention_draw.hpp"
 #include "check/layer_check.hpp"
+#include "check/spec_check.hpp"
 
 namespace saccade::check {
 
@@ -17,6 +18,10 @@ struct Sweep {
   std::unique_ptr<Check> (*make)(std::uint64_t seed, std::uint64_t index);
   std::uint32_t share;  // one check for that many of attention
 };
+
+std::unique_ptr<Check> attentionSweepCheck(std::uint64_t seed, std::uint64_t index) {
+  return makeSpecCheck("attention", fmt::format("attention/{}", index), "sweep", drawSpec(seed, index), seed);
+}
 
 const std::vector<Sweep>& sweeps() {
   static const std::vector<Sweep> all = {
@@ -54,6 +59,14 @@ std::unique_ptr<Check> sweepCheck(std::uint64_t seed, const std::string& name) {
     }
   }
   return nullptr;
+}
+
+Checks shapeChecks(std::uint64_t seed, bool thorough) {
+  Checks checks;
+  for (const AttentionSpec& spec : shapeSpecs(thorough)) {
+    checks.push_back(makeSpecCheck("attention", fmt::format("shapes/{}", checks.size()), "shapes", spec, seed));
+  }
+  return checks;
 }
 
 std::vector<std::string> sweepExamples() {

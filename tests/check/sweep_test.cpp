@@ -2,17 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
+#include "check/attention_draw.hpp"
 #include "check/attention_sample.hpp"
 #include "check/sweep.hpp"
-#include "reference/visibility.hpp"
 
 namespace saccade::check {
 namespace {
 
-constexpr std::uint32_t kShortSweep = 96;
+constexpr std::uint32_t kShortSweep = 128;  // what `saccade verify` runs by default
 
 std::vector<std::byte> bytesOf(const io::TensorData& data) {
   return {data.bytes().begin(), data.bytes().end()};
@@ -28,11 +29,12 @@ TEST(Sweep, ACheckIsTheSameAloneAsAmongTheOthers) {
 }
 
 TEST(Sweep, AProblemFollowsFromSeedAndNumber) {
-  const AttentionSample one = attentionSample(1, 17), again = attentionSample(1, 17),
-                        other = attentionSample(2, 17);
+  const AttentionSpec spec = drawSpec(1, 17);
+  EXPECT_EQ(spec, drawSpec(1, 17));
+  EXPECT_NE(spec, drawSpec(2, 17));
+  const AttentionSample one = makeSample(spec, 1), again = makeSample(spec, 1), other = makeSample(spec, 2);
   EXPECT_EQ(bytesOf(one.problem.q), bytesOf(again.problem.q));
   EXPECT_EQ(bytesOf(one.problem.v), bytesOf(again.problem.v));
-  EXPECT_EQ(one.description, again.description);
   EXPECT_NE(bytesOf(one.problem.q), bytesOf(other.problem.q));
 }
 
@@ -43,51 +45,93 @@ TEST(Sweep, NamesThatNoSweepHasGiveNothing) {
   }
 }
 
-TEST(Sweep, AShortSweepHoldsEveryFeatureOfAttention) {
+// Options that a problem has, by name.
+std::set<std::string> featuresOf(const AttentionSpec& s) {
   std::set<std::string> features;
-  std::set<std::int64_t> headDims;
+  const auto add = [&](bool has, const char* feature) {
+    if (has) {
+      features.insert(feature);
+    }
+  };
+  add(s.dtype == io::DType::F32, "f32");
+  add(s.dtype == io::DType::F16, "f16");
+  add(s.dtype == io::DType::BF16, "bf16");
+  add(s.causal == io::Causal::BottomRight, "causal");
+  add(s.causal == io::Causal::TopLeft, "causal=top_left");
+  add(s.windowLeft >= 0, "window left");
+  add(s.windowRight >= 0, "window right");
+  add(s.softcap > 0, "softcap");
+  add(s.mask.has_value(), "mask");
+  add(s.bias.has_value(), "bias");
+  add(s.alibi != Slopes::None, "alibi");
+  add(s.sink, "sink");
+  add(s.seqlensQ.has_value(), "seqlens_q");
+  add(s.seqlensK.has_value(), "seqlens_k");
+  add(s.packed(), "packed");
+  add(s.pageSize > 0, "paged");
+  add(s.lse, "lse");
+  add(s.probs, "probs");
+  add(s.softmaxScale.has_value(), "scale");
+  add(s.temperature != 1, "temperature");
+  add(s.numHeadsQ > s.numHeadsKv && s.numHeadsKv > 1, "grouped heads");
+  add(s.headDimQk != s.headDimV, "value size");
+  add(s.layout.packing == Packing::Qkv, "packed qkv");
+  add(s.layout.packing == Packing::SharedKv, "shared kv");
+  add(s.layout.packing == Packing::InterleavedKv, "interleaved kv");
+  add(s.hidden == Hidden::Nan, "hidden nan");
+  add(s.visibleNan, "visible nan");
+  add(s.seqlenQ == 0 || s.seqlenK == 0, "no tokens");
+  return features;
+}
+
+TEST(Sweep, AShortSweepHoldsEveryFeatureAndMostPairs) {
+  std::set<std::string> features;
+  std::set<std::pair<std::string, std::string>> pairs;
   for (std::uint32_t index = 0; index < kShortSweep; ++index) {
-    const AttentionSample sample = attentionSample(kDefaultSeed, index);
-    const io::AttentionCase& problem = sample.problem;
-    const auto add = [&](bool has, const std::string& feature) {
-      if (has) {
-        features.insert(feature);
+    const std::set<std::string> some = featuresOf(drawSpec(kDefaultSeed, index));
+    features.insert(some.begin(), some.end());
+    for (const std::string& a : some) {
+      for (const std::string& b : some) {
+        pairs.emplace(a, b);
       }
-    };
-    add(true, std::string(io::dtypeName(problem.q.dtype())));
-    add(true, "causal " + std::to_string(static_cast<int>(problem.causal)));
-    add(true, "packing " + std::to_string(static_cast<int>(sample.packing)));
-    add(true, "layout " + std::to_string(static_cast<int>(sample.k)));
-    add(problem.mask.has_value(), "mask");
-    add(problem.bias.has_value(), "bias");
-    add(problem.seqlensQ.has_value(), "seqlens_q");
-    add(problem.seqlensK.has_value(), "seqlens_k");
-    add(problem.softmaxScale.has_value(), "scale");
-    add(problem.temperature != 1, "temperature");
-    add(sample.lse, "lse");
-    add(sample.probs, "probs");
-    add(problem.numHeadsQ > problem.numHeadsKv && problem.numHeadsKv > 1, "grouped heads");
-    add(problem.headDimQk != problem.headDimV, "value size");
-    add(problem.seqlenQ == 0 || problem.seqlenK == 0, "no tokens");
-    headDims.insert(problem.headDimQk);
+    }
   }
-  const std::set<std::string> wanted = {"F32",       "F16",           "BF16",       "causal 0",    "causal 1",
-                                        "causal 2",  "packing 0",     "packing 1",  "packing 2",   "layout 0",
-                                        "layout 1",  "layout 2",      "layout 3",   "mask",        "bias",
-                                        "seqlens_q", "seqlens_k",     "scale",      "temperature", "lse",
-                                        "probs",     "grouped heads", "value size", "no tokens"};
-  EXPECT_EQ(features, wanted);
-  EXPECT_TRUE(headDims.contains(1));
-  EXPECT_TRUE(headDims.contains(256));
+  EXPECT_EQ(features.size(), 28u) << testing::PrintToString(features);
+  const char* const composing[] = {"causal", "window left", "window right", "softcap", "alibi", "sink", "paged", "lse"};
+  for (const char* a : composing) {
+    for (const char* b : composing) {
+      EXPECT_TRUE(pairs.contains({a, b})) << a << " with " << b;
+    }
+    for (const char* b : {"f32", "f16", "bf16", "packed", "mask", "bias", "seqlens_q", "seqlens_k", "probs"}) {
+      EXPECT_TRUE(pairs.contains({a, b})) << a << " with " << b;
+    }
+  }
 }
 
 TEST(Sweep, HiddenKeysHoldNanInManyProblems) {
   int poisoned = 0;
   for (std::uint32_t index = 0; index < kShortSweep; ++index) {
-    const std::vector<double> keys = attentionSample(kDefaultSeed, index).problem.k.toDoubles();
+    const std::vector<double> keys = makeSample(drawSpec(kDefaultSeed, index), 1).problem.k.toDoubles();
     poisoned += std::any_of(keys.begin(), keys.end(), [](double x) { return std::isnan(x); }) ? 1 : 0;
   }
-  EXPECT_GT(poisoned, 20);
+  EXPECT_GT(poisoned, 30);
+}
+
+TEST(Shapes, EveryPairOfTokenCountsAndEveryHeadDimWithEveryGroup) {
+  std::set<std::array<std::int64_t, 2>> tokens, heads, withDims;
+  for (const AttentionSpec& spec : shapeSpecs(false)) {
+    const std::int64_t group = spec.numHeadsQ / spec.numHeadsKv;
+    tokens.insert({spec.seqlenQ, spec.seqlenK});
+    heads.insert({spec.headDimQk, group});
+    withDims.insert({spec.headDimQk, spec.seqlenK});
+  }
+  EXPECT_GE(tokens.size(), 18u * 18u - 30);  // pages round some up
+  EXPECT_EQ(heads.size(), 16u * 6u);
+  EXPECT_GE(withDims.size(), 16u * 18u * 8 / 10);
+}
+
+TEST(Shapes, ThoroughHasEveryHeadDimWithEveryPairOfTokenCounts) {
+  EXPECT_EQ(shapeSpecs(true).size(), 16u * 18u * 18u);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST(Verify, RunsCasesAndRandomProblemsOnEveryKernel) {
   const TemporaryFolder folder;
   copyCases(folder, {"plain_f32", "mask_empty_row"});
   const ProgramResult result =
-      saccade({"verify", "--json", "--sweep", "4", "--cases", folder.path().string()});
+      saccade({"verify", "--json", "--groups", "cases,sweep", "--sweep", "4", "--cases", folder.path().string()});
   ASSERT_EQ(result.exitCode, 0) << result.out << result.err;
   const json report = json::parse(result.out);
   EXPECT_TRUE(report["ok"].get<bool>());
@@ -55,21 +55,23 @@ TEST(Verify, ADifferenceIsExitCodeOneAndNamed) {
   const TemporaryFolder folder;
   copyCases(folder, {"plain_f16"});
   addFalseCase(folder);
-  const ProgramResult result = saccade({"verify", "--sweep", "0", "--cases", folder.path().string()});
+  const ProgramResult result = saccade({"verify", "--groups", "cases", "--cases", folder.path().string()});
   EXPECT_EQ(result.exitCode, 1) << result.err;
   EXPECT_TRUE(contains(result.out, "FAILED false_case on attention scalar_rows: out[0,1,2,5]"));
   EXPECT_TRUE(contains(result.out, "worst case: false_case"));
+  EXPECT_TRUE(contains(result.out, "  worst     out[0,1,2,5]: expected "));
+  EXPECT_TRUE(contains(result.out, "--cases " + folder.path().string() + " --seed 1 --only 'false_case'"));
   EXPECT_TRUE(contains(result.out, "2 passed, 2 failed, 0 not run"));
 }
 
 TEST(Verify, CasesOfLaterRulesAreNotRunAndNeverPassed) {
   const TemporaryFolder folder;
-  copyCases(folder, {"plain_f32", "window_left_3_causal", "grad_full"});
+  copyCases(folder, {"plain_f32", "grad_full"});
   const ProgramResult result =
-      saccade({"verify", "--sweep", "0", "--kernel", "scalar_rows", "--cases", folder.path().string()});
+      saccade({"verify", "--groups", "cases", "--kernel", "scalar_rows", "--cases", folder.path().string()});
   EXPECT_EQ(result.exitCode, 0) << result.err;
-  EXPECT_TRUE(contains(result.out, "1 passed, 0 failed, 2 not run"));
-  EXPECT_TRUE(contains(result.out, "window_left"));
+  EXPECT_TRUE(contains(result.out, "1 passed, 0 failed, 1 not run"));
+  EXPECT_TRUE(contains(result.out, "attention_backward"));
 }
 
 TEST(Verify, AnUnknownKeyIsNotRun) {
@@ -79,7 +81,7 @@ TEST(Verify, AnUnknownKeyIsNotRun) {
   file.metadata["rotary"] = "1";
   io::writeSafetensors(folder / "plain_f32.safetensors", file.tensors, file.metadata);
   const ProgramResult result =
-      saccade({"verify", "--sweep", "0", "--kernel", "scalar_rows", "--cases", folder.path().string()});
+      saccade({"verify", "--groups", "cases", "--kernel", "scalar_rows", "--cases", folder.path().string()});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "rotary"));
   EXPECT_TRUE(contains(result.out, "1 passed, 0 failed, 1 not run"));
@@ -90,6 +92,60 @@ TEST(Verify, RepeatsOneCheckByItsName) {
   EXPECT_EQ(result.exitCode, 0) << result.out << result.err;
   EXPECT_TRUE(contains(result.out, "1 passed, 0 failed, 0 not run"));
   EXPECT_TRUE(contains(result.out, "worst case: attention/3"));
+}
+
+TEST(Verify, RepeatsOneCheckByItsDescription) {
+  for (const char* description :
+       {"attention:f16,B2,Hq4,Hkv2,Tq17,Tk33,Dqk20,Dv8,causal,window=5:2,softcap=4,alibi=h,sink,lse,hidden=nan",
+        "attention:f32,B2,Hq2,Hkv1,Tq5,Tk12,Dqk8,Dv8,seqlens_k=11/3,page=3,packing=interleaved_kv",
+        "causality:bf16,B2,Hq2,Hkv1,Tq7,Tk9,Dqk8,Dv8,causal,cu_q=0/3/6,cu_k=0/5/9,lse",
+        "key_count:f32,B1,Hq2,Hkv1,Tq9,Tk17,Dqk8,Dv8,window=3:0,lse"}) {
+    const ProgramResult result = saccade({"verify", "--kernel", "scalar_tiled", "--only", description});
+    EXPECT_EQ(result.exitCode, 0) << result.out << result.err;
+    EXPECT_TRUE(contains(result.out, "1 passed, 0 failed, 0 not run"));
+  }
+}
+
+TEST(Verify, RunsEveryPropertyOnEveryKernel) {
+  const ProgramResult result = saccade({"verify", "--groups", "properties", "--json", "--every-check"});
+  ASSERT_EQ(result.exitCode, 0) << result.out << result.err;
+  std::map<std::string, int> runs;
+  for (const json& check : json::parse(result.out)["devices"][0]["checks"]) {
+    const std::string name = check["name"];
+    EXPECT_EQ(check["state"], "passed") << name;
+    ++runs[name.substr(0, name.find('/')) + " " + check["kernel"].get<std::string>()];
+  }
+  for (const char* property : {"causality", "padding", "heads", "key_count", "one_key", "layout", "repeat"}) {
+    for (const char* kernel : {"scalar_rows", "scalar_tiled"}) {
+      EXPECT_GE(runs[std::string(property) + " " + kernel], 3) << property << " " << kernel;
+    }
+  }
+}
+
+TEST(Verify, WritesAJunitReport) {
+  const TemporaryFolder folder;
+  copyCases(folder, {"plain_f16", "grad_full"});
+  addFalseCase(folder);
+  const std::string path = folder / "report.xml";
+  const ProgramResult result = saccade({"verify", "--groups", "cases", "--kernel", "scalar_rows", "--cases",
+                                        folder.path().string(), "--junit", path});
+  EXPECT_EQ(result.exitCode, 1) << result.err;
+  const std::string xml = contentOf(path);
+  EXPECT_TRUE(startsWith(xml, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites"));
+  EXPECT_TRUE(contains(xml, "attention scalar_rows case files\" tests=\"3\" failures=\"1\" skipped=\"1\""));
+  EXPECT_TRUE(contains(xml, "<testcase classname=\"attention.scalar_rows\" name=\"false_case\""));
+  EXPECT_TRUE(contains(xml, "<failure message=\"out[0,1,2,5] is "));
+  EXPECT_TRUE(contains(xml, "<skipped message="));
+}
+
+TEST(Verify, FindsCasesInSubFolders) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "deeper" / "still");
+  std::filesystem::copy(goldenCase("plain_f32"), folder.path() / "deeper" / "still" / "plain_f32.safetensors");
+  const ProgramResult result =
+      saccade({"verify", "--groups", "cases", "--kernel", "scalar_rows", "--cases", folder.path().string()});
+  EXPECT_EQ(result.exitCode, 0) << result.out << result.err;
+  EXPECT_TRUE(contains(result.out, "1 passed, 0 failed, 0 not run"));
 }
 
 TEST(Verify, RunsEveryDeviceInAProcessOfItsOwn) {
@@ -106,6 +162,12 @@ TEST(Verify, RefusesBadInput) {
       {{"--only", "attention/"}, "attention/"},
       {{"--only", "attention/x7"}, "attention/x7"},
       {{"--only", "tea"}, "tea"},
+      {{"--only", "shapes/99999"}, "shapes/99999"},
+      {{"--only", "attention:f16,B2,seqlens_k=1"}, "seqlens_k must have B entries"},
+      {{"--only", "heads:f16,sink"}, "heads excludes sink"},
+      {{"--groups", "cases,tea"}, "tea"},
+      {{"--threads", "0"}, "--threads"},
+      {{"--junit", (folder / "missing" / "report.xml").string(), "--only", "attention/3"}, "report.xml"},
       {{"--kernel", "warp_speed"}, "warp_speed"},
       {{"--kernel", "scalar_rows", "--only", "gelu_exact", "--cases", SACCADE_TEST_CASES}, "nothing was run"},
   };

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
-#include <set>
+#include <thread>
 
-#include "check/case_checks.hpp"
 #include "check/sweep.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "io/file_error.hpp"
 #include "kernel_choice.hpp"
-#include "progress.hpp"
 #include "verify_child.hpp"
+#include "verify_junit.hpp"
+#include "verify_options.hpp"
 #include "verify_report.hpp"
+#include "verify_run.hpp"
 
 namespace saccade::tool {
 
@@ -24,85 +26,48 @@ namespace {
 
 using nlohmann::json;
 
-// Chosen so that a CPU device with two cores is through in well under a minute.
-constexpr std::uint32_t kDefaultSweep = 96;
+constexpr unsigned kMostThreads = 8;
 
 constexpr const char* kExamples =
-    "  saccade verify                              random problems on the best device, every kernel\n"
+    "  saccade verify                              built-in shapes, properties and random problems, every kernel\n"
     "  saccade verify --cases tests/cases          the golden cases as well\n"
-    "  saccade verify --device all --sweep 500     every device, each in a process of its own, thoroughly\n"
-    "  saccade verify --only attention/17          one check alone, by the name that a failure has\n"
-    "Exit code 1 if anything differs from the scalar path by more than its tolerance.";
+    "  saccade verify --device all --thorough      every device, each in a process of its own; takes minutes\n"
+    "  saccade verify --groups sweep --sweep 500   random problems only\n"
+    "  saccade verify --only attention/17          one check alone, by its name\n"
+    "  saccade verify --only 'causality:f16,B1,Hq2,Hkv1,Tq9,Tk33,Dqk64,Dv64,window=5:0'   by its description\n"
+    "Exit code 1 if anything differs from what is right by more than its tolerance. docs/conformance.md explains the rest.";
 
-struct VerifyOptions {
-  std::string cases;
-  std::string weights;
-  std::vector<std::string> only;
-  std::uint32_t sweep = kDefaultSweep;
-  std::uint64_t seed = check::kDefaultSeed;
-};
-
-check::Checks collectChecks(const VerifyOptions& options) {
-  check::Checks checks;
-  if (!options.cases.empty()) {
-    checks = check::caseChecks(options.cases, options.weights);
-    if (checks.empty()) {
-      throw UsageError("--cases", fmt::format("there is no *.safetensors file in '{}'", options.cases));
-    }
-  }
-  if (options.only.empty()) {
-    for (auto& random : check::sweepChecks(options.seed, options.sweep)) {
-      checks.push_back(std::move(random));
-    }
-    return checks;
-  }
-  check::Checks chosen;
-  for (const std::string& name : options.only) {
-    const auto found =
-        std::find_if(checks.begin(), checks.end(), [&](const auto& c) { return c && c->name() == name; });
-    if (found != checks.end()) {
-      chosen.push_back(std::move(*found));
-    } else if (auto random = check::sweepCheck(options.seed, name)) {
-      chosen.push_back(std::move(random));
-    } else {
-      throw UsageError("--only",
-                       fmt::format("'{}' is neither a case in --cases nor a random check such as {}", name,
-                                   fmt::join(check::sweepExamples(), ", ")));
-    }
-  }
-  return chosen;
-}
-
-// The kernels that a check is run with: all that the device supports, or the one asked for if it belongs to
-// the operator.
-std::vector<std::string> kernelsFor(const check::Check& check, const Device& device,
-                                    const std::string& kernel) {
-  std::vector<std::string> names = check::supportedKernels(device, check.op());
-  if (!kernel.empty()) {
-    std::erase_if(names, [&](const std::string& name) { return name != kernel; });
-  }
-  return names;
-}
-
-json verifyDevice(const Device& device, const check::Checks& checks, const std::string& kernel) {
+json verifyDevice(const Device& device, check::Checks checks, const VerifyOptions& options,
+                  const std::string& kernel) {
   const auto start = std::chrono::steady_clock::now();
-  DeviceReport report(device.summary());
-  ProgressBar progress("verify", checks.size());
-  try {
-    for (const auto& check : checks) {
-      for (const std::string& name : kernelsFor(*check, device, kernel)) {
-        report.add(*check, name, check->run(device, name));
-      }
-      progress.advance(check->name());
-    }
-  } catch (const Error& error) {  // the device is lost
-    report.setFailure(error.what());
+  const std::string index = fmt::format("{}", device.summary().index);
+  DeviceReport report(device.summary(), options);
+  const VerifyResults all = runChecks(
+      std::move(checks),
+      {.openDevice = [&] { return Device::open({.select = index}); }, .kernel = kernel, .threads = options.threads});
+  for (const CheckResult& result : all.results) {
+    report.add(result);
+  }
+  if (all.failure) {
+    report.setFailure(*all.failure);
   }
   report.setSeconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return report.result();
 }
 
-int finish(const json& report, bool asJson) {
+void writeJunit(const std::string& path, const json& report) {
+  std::ofstream file(path, std::ios::binary);
+  file << junitText(report);
+  file.close();
+  if (!file) {
+    throw io::FileError::fromErrno(path, "write the report", errno);
+  }
+}
+
+int finish(const json& report, const VerifyOptions& options, bool asJson) {
+  if (!options.junit.empty()) {
+    writeJunit(options.junit, report);
+  }
   const std::string text = asJson ? report.dump(2) + "\n" : reportText(report);
   std::fputs(text.c_str(), stdout);
   if (report["failed"] == 0 && report["passed"] == 0) {
@@ -112,14 +77,14 @@ int finish(const json& report, bool asJson) {
 }
 
 int verifyOne(const Globals& globals, const VerifyOptions& options) {
-  const check::Checks checks = collectChecks(options);
+  check::Checks checks = collectChecks(options);
   const std::string kernel = requestedKernel(globals);
   Globals anyKernel = globals;
   anyKernel.kernel.clear();
   const Device device = anyKernel.openDevice();
   requireKernel(device, kernel);
-  const json report = joinReports({verifyDevice(device, checks, kernel)});
-  const int code = finish(report, globals.json);
+  const json report = joinReports({verifyDevice(device, std::move(checks), options, kernel)});
+  const int code = finish(report, options, globals.json);
   return report["devices"][0].contains("device_failure") ? kExitDeviceFailed : code;
 }
 
@@ -129,25 +94,12 @@ int verifyAll(const Globals& globals, const VerifyOptions& options) {
   if (devices.empty()) {
     throw Error(Status::DeviceRequirements, "device", "there is no Vulkan device");
   }
-  std::vector<std::string> arguments = {"verify",  "--json",
-                                        "--sweep", fmt::format("{}", options.sweep),
-                                        "--seed",  fmt::format("{}", options.seed)};
-  const auto pass = [&](const std::string& option, const std::string& value) {
-    if (!value.empty()) {
-      arguments.insert(arguments.end(), {option, value});
-    }
-  };
-  pass("--cases", options.cases);
-  pass("--weights", options.weights);
-  pass("--kernel", globals.kernel);
-  for (const std::string& name : options.only) {
-    pass("--only", name);
-  }
+  const std::vector<std::string> arguments = childArguments(options, globals.kernel);
   std::vector<json> reports;
   for (const DeviceSummary& device : devices) {
     reports.push_back(verifyInChild(device, arguments));
   }
-  return finish(joinReports(std::move(reports)), globals.json);
+  return finish(joinReports(std::move(reports)), options, globals.json);
 }
 
 }  // namespace
@@ -170,15 +122,35 @@ void addVerifyCommand(CLI::App& app, Globals& globals) {
                   "Model file for the cases whose weights are not in the case file")
       ->type_name("FILE");
   command
+      .add_option("--groups", options->groups,
+                  "Run these only: cases, shapes (around every tile edge), properties, sweep (random problems)")
+      ->delimiter(',')
+      ->check(CLI::IsMember(groupNames()))
+      ->type_name("LIST");
+  command
       .add_option("--sweep", options->sweep,
-                  "Number of random attention problems; the other operators get a share")
+                  "Number of random attention problems; the other operators get a share. 128, or 2000 with --thorough")
+      ->type_name("N");
+  options->seed = check::kDefaultSeed;
+  command.add_option("--seed", options->seed, "Another seed makes other random problems and values")
       ->capture_default_str()
       ->type_name("N");
-  command.add_option("--seed", options->seed, "Another seed makes other random problems")
+  command.add_flag("--thorough", options->thorough,
+                   "Every head dim with every pair of token counts, 1,000 repeats, a long sweep");
+  command
+      .add_option("--only", options->only,
+                  "Run this check alone, by name or description; may be given several times")
+      ->type_name("NAME|KIND:SPEC");
+  options->threads = std::clamp(std::thread::hardware_concurrency(), 1u, 2u);
+  command
+      .add_option("--threads", options->threads,
+                  "Checks that run at once, each thread with a Vulkan device of its own; 1 for a driver that "
+                  "cannot stand several")
       ->capture_default_str()
+      ->check(CLI::Range(1u, kMostThreads))
       ->type_name("N");
-  command.add_option("--only", options->only, "Run this check alone; may be given several times")
-      ->type_name("NAME");
+  command.add_option("--junit", options->junit, "Write a JUnit report, too")->type_name("FILE");
+  command.add_flag("--every-check", options->everyCheck, "JSON: list every check, not failures alone");
   setAction(command, globals, [&globals, options] {
     const char* environment = std::getenv("SACCADE_DEVICE");
     const std::string device =

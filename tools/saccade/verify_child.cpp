@@ -78,7 +78,7 @@ ChildResult runSelf(const std::vector<std::string>& arguments) {
 }  // namespace
 
 json verifyInChild(const DeviceSummary& device, const std::vector<std::string>& arguments) {
-  DeviceReport report(device);
+  DeviceReport report(device, {});
   if (!device.supported) {
     report.setUnsupported(device.missing);
     return report.result();

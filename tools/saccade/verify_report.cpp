@@ -13,6 +13,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kShownFailures = 20;  // of one device
+
 const char* stateName(check::State state) {
   switch (state) {
     case check::State::Passed: return "passed";
@@ -34,18 +36,19 @@ double toDouble(const json& value) {
   return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
 }
 
-json worstJson(const check::Check& check, const std::string& kernel,
-               const reference::TensorComparison& worst) {
-  return {{"name", check.name()},
-          {"operator", check::operatorName(check.op())},
-          {"kernel", kernel},
-          {"tensor", worst.tensor},
-          {"index", worst.worstIndex},
-          {"expected", number(worst.expected)},
-          {"got", number(worst.got)},
-          {"error", number(worst.error)},
-          {"tolerance", number(worst.allowed)},
+json elementJson(const reference::TensorComparison& worst) {
+  return {{"tensor", worst.tensor},          {"index", worst.worstIndex},
+          {"expected", number(worst.expected)}, {"got", number(worst.got)},
+          {"error", number(worst.error)},       {"tolerance", number(worst.allowed)},
           {"ratio", number(worst.ratio)}};
+}
+
+json worstJson(const CheckResult& result) {
+  json worst = elementJson(*result.outcome.worst);
+  worst["name"] = result.name;
+  worst["operator"] = result.op;
+  worst["kernel"] = result.kernel;
+  return worst;
 }
 
 std::string plural(std::size_t count, const std::string& noun) {
@@ -77,6 +80,30 @@ std::string notRunText(const json& device) {
   return text;
 }
 
+std::string elementText(const json& element) {
+  return fmt::format("{}[{}]: expected {}, got {}", element["tensor"].get<std::string>(),
+                     fmt::join(element["index"].get<std::vector<long long>>(), ","), element["expected"].dump(),
+                     element["got"].dump());
+}
+
+std::string failureText(const json& device, const json& failure) {
+  std::string text = fmt::format("FAILED {} on {} {}: {}\n  call      {}\n", failure["name"].get<std::string>(),
+                                 failure["operator"].get<std::string>(), failure["kernel"].get<std::string>(),
+                                 failure["reason"].get<std::string>(), failure["description"].get<std::string>());
+  if (failure.contains("smallest")) {
+    const json& smallest = failure["smallest"];
+    text += fmt::format("  smallest  {} (after {})\n            {}\n", smallest["description"].get<std::string>(),
+                        plural(smallest["tries"].get<std::size_t>(), "smaller call"),
+                        smallest["reason"].get<std::string>());
+  }
+  const json& shown = failure.contains("smallest") ? failure["smallest"] : failure;
+  if (shown.contains("worst")) {
+    text += fmt::format("  worst     {}\n", elementText(shown["worst"]));
+  }
+  return text + fmt::format("  device    {}, {}\n  repeat    {}\n", device["name"].get<std::string>(),
+                            device["driver"].get<std::string>(), shown["repeat"].get<std::string>());
+}
+
 std::string deviceText(const json& device) {
   std::string text = fmt::format("device {}: {}, {}\n", device["index"].get<unsigned>(),
                                  device["name"].get<std::string>(), device["driver"].get<std::string>());
@@ -101,35 +128,64 @@ std::string deviceText(const json& device) {
   if (device.contains("worst")) {
     text += worstText(device["worst"]);
   }
+  std::size_t shown = 0;
   for (const json& failure : device["failures"]) {
-    text += fmt::format(
-        "FAILED {} on {} {}: {}\n  {}\n  alone: saccade verify --device {} --kernel {} --only {}\n",
-        failure["name"].get<std::string>(), failure["operator"].get<std::string>(),
-        failure["kernel"].get<std::string>(), failure["reason"].get<std::string>(),
-        failure["description"].get<std::string>(), device["index"].get<unsigned>(),
-        failure["kernel"].get<std::string>(), failure["name"].get<std::string>());
+    text += shown++ < kShownFailures ? failureText(device, failure) : "";
+  }
+  if (shown > kShownFailures) {
+    text += fmt::format("... and {}: --json lists all\n", plural(shown - kShownFailures, "further failure"));
   }
   return text + "\n";
 }
 
 }  // namespace
 
-DeviceReport::DeviceReport(const DeviceSummary& device)
-    : json_{{"index", device.index},   {"name", device.name},       {"driver", device.driver},
+DeviceReport::DeviceReport(const DeviceSummary& device, const VerifyOptions& options)
+    : options_(options),
+      json_{{"index", device.index},   {"name", device.name},       {"driver", device.driver},
             {"groups", json::array()}, {"failures", json::array()}, {"not_run_cases", json::array()}} {}
 
-void DeviceReport::add(const check::Check& check, const std::string& kernel, const check::Outcome& outcome) {
-  const std::string op = check::operatorName(check.op());
+std::string DeviceReport::repeatCommand(const CheckResult& result, const std::string& only) const {
+  return fmt::format("saccade verify --device {} --kernel {} {}", json_["index"].get<unsigned>(), result.kernel,
+                     repeatArguments(options_, only));
+}
+
+json DeviceReport::failureJson(const CheckResult& result) const {
+  json failure = {{"name", result.name},
+                  {"operator", result.op},
+                  {"kernel", result.kernel},
+                  {"group", result.group},
+                  {"reason", result.outcome.reason},
+                  {"description", result.description},
+                  {"repeat", repeatCommand(result, result.only)}};
+  if (result.outcome.worst) {
+    failure["worst"] = elementJson(*result.outcome.worst);
+  }
+  if (result.smaller) {
+    json& smallest = failure["smallest"];
+    smallest = {{"description", result.smaller->description},
+                {"tries", result.smaller->tries},
+                {"reason", result.smaller->outcome.reason},
+                {"repeat", repeatCommand(result, result.smaller->only)}};
+    if (result.smaller->outcome.worst) {
+      smallest["worst"] = elementJson(*result.smaller->outcome.worst);
+    }
+  }
+  return failure;
+}
+
+void DeviceReport::add(const CheckResult& result) {
+  const check::Outcome& outcome = result.outcome;
   json* group = nullptr;
   for (json& known : json_["groups"]) {
-    if (known["operator"] == op && known["kernel"] == kernel && known["group"] == check.group()) {
+    if (known["operator"] == result.op && known["kernel"] == result.kernel && known["group"] == result.group) {
       group = &known;
     }
   }
   if (group == nullptr) {
-    group = &json_["groups"].emplace_back(json{{"operator", op},
-                                               {"kernel", kernel},
-                                               {"group", check.group()},
+    group = &json_["groups"].emplace_back(json{{"operator", result.op},
+                                               {"kernel", result.kernel},
+                                               {"group", result.group},
                                                {"passed", 0},
                                                {"failed", 0},
                                                {"not_run", 0}});
@@ -138,19 +194,22 @@ void DeviceReport::add(const check::Check& check, const std::string& kernel, con
   count = count.get<unsigned>() + 1;
   if (outcome.state == check::State::NotRun) {
     json_["not_run_cases"].push_back(
-        {{"name", check.name()}, {"kernel", kernel}, {"reason", outcome.reason}});
+        {{"name", result.name}, {"kernel", result.kernel}, {"reason", outcome.reason}});
   }
   if (outcome.state == check::State::Failed) {
-    json_["failures"].push_back({{"name", check.name()},
-                                 {"operator", op},
-                                 {"kernel", kernel},
-                                 {"group", check.group()},
-                                 {"reason", outcome.reason},
-                                 {"description", check.description()}});
+    json_["failures"].push_back(failureJson(result));
+  }
+  if (options_.everyCheck || !options_.junit.empty()) {
+    json_["checks"].push_back({{"name", result.name},
+                               {"operator", result.op},
+                               {"kernel", result.kernel},
+                               {"group", result.group},
+                               {"state", stateName(outcome.state)},
+                               {"seconds", result.seconds}});
   }
   if (outcome.worst &&
       (!json_.contains("worst") || outcome.worst->ratio > toDouble(json_["worst"]["ratio"]))) {
-    json_["worst"] = worstJson(check, kernel, *outcome.worst);
+    json_["worst"] = worstJson(result);
   }
 }
 

@@ -3,7 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "check/check.hpp"
+#include "verify_options.hpp"
+#include "verify_run.hpp"
 
 namespace saccade::tool {
 
@@ -11,9 +12,9 @@ namespace saccade::tool {
 // the text form is made from, so that a device that was checked in a process of its own reads no differently.
 class DeviceReport {
  public:
-  explicit DeviceReport(const DeviceSummary& device);
+  DeviceReport(const DeviceSummary& device, const VerifyOptions& options);
 
-  void add(const check::Check& check, const std::string& kernel, const check::Outcome& outcome);
+  void add(const CheckResult& result);
   void setSeconds(double seconds) { json_["seconds"] = seconds; }
   // The device as a whole failed: it was lost, or its driver took the process down.
   void setFailure(const std::string& reason) { json_["device_failure"] = reason; }
@@ -23,6 +24,10 @@ class DeviceReport {
   const nlohmann::json& result() const { return json_; }
 
  private:
+  nlohmann::json failureJson(const CheckResult& result) const;
+  std::string repeatCommand(const CheckResult& result, const std::string& only) const;
+
+  VerifyOptions options_;
   nlohmann::json json_;
 };
 
