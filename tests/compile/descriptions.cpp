@@ -54,17 +54,21 @@ AttentionDesc packed(const AttentionDesc& plain) {
   return desc;
 }
 
-// A kernel that this device would not choose itself is compiled with the most code alone: some take the driver seconds each.
-void addOtherAttention(std::vector<Description>& all, const AttentionDesc& plain) {
-  all.emplace_back(everything(plain));
-  if (plain.q.sizes[3] == 64) all.emplace_back(paged(packed(plain)));
+// A kernel that this device would not choose itself, with the most code: some take the driver seconds each.
+void addOtherAttention(std::vector<Description>& all, const std::string& kernel, Dtype dtype) {
+  all.emplace_back(everything(attention(kernel, dtype, 64)));
+  all.emplace_back(paged(packed(attention(kernel, dtype, 128))));
 }
 
-// What real models run, and the two extremes of code size.
-void addChosenAttention(std::vector<Description>& all, const AttentionDesc& plain) {
-  all.emplace_back(plain);
-  all.emplace_back(everything(plain));
-
+// The two extremes of code size, and what real models run.
+void addChosenAttention(std::vector<Description>& all, const std::string& kernel, Dtype dtype) {
+  for (const std::int64_t headDim : {64, 128}) {
+    const AttentionDesc plain = attention(kernel, dtype, headDim);
+    all.emplace_back(plain);
+    all.emplace_back(everything(plain));
+    all.emplace_back(paged(packed(plain)));
+  }
+  const AttentionDesc plain = attention(kernel, dtype, 64);
   AttentionDesc causal = plain;  // a language model, forward and for training
   causal.causal = Causal::BottomRight;
   all.emplace_back(causal);
@@ -81,11 +85,10 @@ void addChosenAttention(std::vector<Description>& all, const AttentionDesc& plai
   capped.softcap = 30;
   all.emplace_back(capped);
 
-  AttentionDesc cached = paged(plain);
+  AttentionDesc cached = paged(attention(kernel, dtype, 128));
   cached.seqlensK = true;
   all.emplace_back(cached);
   all.emplace_back(packed(plain));
-  all.emplace_back(paged(packed(plain)));
 }
 
 // The kernel that the device's plans of attention take when none is asked for.
@@ -144,10 +147,7 @@ std::vector<Description> descriptions(const Context& context) {
       if (kernel.supported != VK_TRUE || kernel.selectable != VK_TRUE) continue;
       switch (kernel.op) {
         case SACCADE_OPERATOR_ATTENTION:
-          for (const std::int64_t headDim : {64, 128}) {
-            const AttentionDesc plain = attention(kernel.name, dtype, headDim);
-            chosen == kernel.name ? addChosenAttention(all, plain) : addOtherAttention(all, plain);
-          }
+          (chosen == kernel.name ? addChosenAttention : addOtherAttention)(all, kernel.name, dtype);
           break;
         case SACCADE_OPERATOR_MATMUL: addMatmul(all, kernel.name, dtype); break;
         default: addRows(all, kernel.op, dtype); break;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline_watch.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <map>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include "kernels/shader_table.hpp"
@@ -131,10 +129,14 @@ PFN_vkGetInstanceProcAddr PipelineWatch::entry() { return getInstanceProc; }
 std::vector<CompiledPipeline> PipelineWatch::take() { return std::exchange(state->pipelines, {}); }
 
 double spills(const CompiledPipeline& pipeline) {
+  // "Spilled VGPRs" (RADV), "Spills" (ANV, Honeykrisp), "Spills to memory" (NVK); stores to private memory (Turnip).
+  const auto counts = [](const std::string& name) {
+    return name.find("Spill") != std::string::npos || name == "STP Count";
+  };
   double total = 0;
   for (const Executable& executable : pipeline.executables) {
     for (const Statistic& statistic : executable.statistics) {
-      if (statistic.name.find("pill") != std::string::npos) total += statistic.value;
+      if (counts(statistic.name)) total += statistic.value;
     }
   }
   return total;

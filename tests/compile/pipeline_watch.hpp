@@ -46,7 +46,7 @@ class PipelineWatch {
   std::vector<CompiledPipeline> take();
 };
 
-// Registers that went to memory, as far as the statistics count them: spills and fills, or bytes of scratch memory.
+// Registers that went to memory or to registers of another kind, as the statistics count them.
 double spills(const CompiledPipeline& pipeline);
 
 }  // namespace saccade::compile
