@@ -12,6 +12,9 @@ namespace {
 
 using Sizes = std::array<std::int64_t, 4>;
 
+// Where the input has ended the provider gives the lower bound: then nothing is given that may be absent.
+bool oneIn(FuzzedDataProvider& provider, int count) { return provider.ConsumeIntegralInRange(1, count) == count; }
+
 struct AttentionSizes {
   std::int64_t batch, headsKv, headsQ, seqlenQ, seqlenK, headDimQk, headDimV;
 };
@@ -19,11 +22,11 @@ struct AttentionSizes {
 AttentionSizes pickSizes(FuzzedDataProvider& provider) {
   constexpr std::int64_t headDims[] = {4, 8, 1, 3, 16, 33};
   AttentionSizes sizes{};
-  sizes.batch = provider.ConsumeIntegralInRange(0, 3);
+  sizes.batch = oneIn(provider, 10) ? 0 : provider.ConsumeIntegralInRange(1, 3);
   sizes.headsKv = provider.ConsumeIntegralInRange(1, 3);
   sizes.headsQ = sizes.headsKv * provider.ConsumeIntegralInRange(1, 3);
-  sizes.seqlenQ = provider.ConsumeIntegralInRange(0, 9);
-  sizes.seqlenK = provider.ConsumeIntegralInRange(0, 40);
+  sizes.seqlenQ = oneIn(provider, 10) ? 0 : provider.ConsumeIntegralInRange(1, 9);
+  sizes.seqlenK = oneIn(provider, 10) ? 0 : provider.ConsumeIntegralInRange(1, 40);
   sizes.headDimQk = provider.PickValueInArray(headDims);
   sizes.headDimV = provider.ConsumeBool() ? sizes.headDimQk : provider.PickValueInArray(headDims);
   return sizes;
@@ -49,7 +52,7 @@ SaccadeTensorDesc tensor(FuzzedDataProvider& provider, SaccadeDtype dtype, const
     desc.strides[axis] = next;
     next = next * std::max<std::int64_t>(sizes[axis], 1) + provider.ConsumeIntegralInRange(0, 2);
   }
-  if (input && provider.ConsumeIntegralInRange(0, 7) == 0) {
+  if (input && oneIn(provider, 8)) {
     desc.strides[provider.ConsumeIntegralInRange<std::size_t>(0, free ? 3 : 2)] = 0;
   }
   return desc;
@@ -84,7 +87,7 @@ void addOptions(SaccadeAttentionDesc& desc, FuzzedDataProvider& provider) {
   desc.hasSoftmaxScale = provider.ConsumeBool();
   desc.softmaxScale = static_cast<float>(provider.ConsumeIntegralInRange(-8, 8)) / 8;
   desc.temperature = provider.ConsumeBool() ? 1.0f : 0.5f;
-  desc.softcap = provider.ConsumeIntegralInRange(0, 3) == 0 ? 2.0f : 0.0f;
+  desc.softcap = oneIn(provider, 4) ? 2.0f : 0.0f;
 }
 
 }  // namespace
@@ -92,14 +95,14 @@ void addOptions(SaccadeAttentionDesc& desc, FuzzedDataProvider& provider) {
 std::int64_t pickInteger(FuzzedDataProvider& provider) {
   constexpr std::int64_t k1 = 1;
   constexpr std::int64_t values[] = {0, 1, 2, 3, 5, 8, 16, -1, -2, 255, 256, 257, 65535, 65536, (k1 << 30) - 1, k1 << 30, (k1 << 31) - 1, k1 << 31, (k1 << 32) - 1, k1 << 32, k1 << 62, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
-  return provider.ConsumeIntegralInRange(0, 3) != 0 ? provider.PickValueInArray(values)
+  return !oneIn(provider, 4) ? provider.PickValueInArray(values)
                                                     : provider.ConsumeIntegral<std::int64_t>();
 }
 
 SaccadeAttentionDesc describeLegalAttention(FuzzedDataProvider& provider) {
   const AttentionSizes s = pickSizes(provider);
-  const bool packed = provider.ConsumeIntegralInRange(0, 3) == 0;
-  const bool paged = provider.ConsumeIntegralInRange(0, 3) == 0;
+  const bool packed = oneIn(provider, 4);
+  const bool paged = oneIn(provider, 4);
   constexpr SaccadeDtype floats[] = {SACCADE_DTYPE_F32, SACCADE_DTYPE_F16, SACCADE_DTYPE_BF16};
   const SaccadeDtype dtype = provider.PickValueInArray(floats);
   const std::int64_t entries = packed ? 1 : s.batch;
@@ -125,22 +128,22 @@ SaccadeAttentionDesc describeLegalAttention(FuzzedDataProvider& provider) {
     desc.numSequences = static_cast<std::uint32_t>(s.batch);
   } else {
     const Sizes scores{s.batch, s.headsQ, s.seqlenQ, seqlenK};
-    if (provider.ConsumeIntegralInRange(0, 3) == 0) {
+    if (oneIn(provider, 4)) {
       desc.probs = tensor(provider, dtype, scores, false);
     }
-    if (provider.ConsumeIntegralInRange(0, 2) == 0) {
+    if (oneIn(provider, 3)) {
       desc.mask = broadcastTensor(provider, SACCADE_DTYPE_U8, scores);
     }
-    if (provider.ConsumeIntegralInRange(0, 2) == 0) {
+    if (oneIn(provider, 3)) {
       desc.bias = broadcastTensor(provider, provider.PickValueInArray(floats), scores);
     }
-    desc.hasSeqlensQ = provider.ConsumeIntegralInRange(0, 2) == 0;
-    desc.hasSeqlensK = provider.ConsumeIntegralInRange(0, 2) == 0;
+    desc.hasSeqlensQ = oneIn(provider, 3);
+    desc.hasSeqlensK = oneIn(provider, 3);
   }
-  if (provider.ConsumeIntegralInRange(0, 3) == 0) {
+  if (oneIn(provider, 4)) {
     desc.alibiSlopes = tensor(provider, SACCADE_DTYPE_F32, {1, 1, provider.ConsumeBool() ? 1 : s.batch, s.headsQ}, true);
   }
-  if (provider.ConsumeIntegralInRange(0, 3) == 0) {
+  if (oneIn(provider, 4)) {
     desc.sink = tensor(provider, SACCADE_DTYPE_F32, {1, 1, 1, s.headsQ}, true);
   }
   addOptions(desc, provider);
