@@ -336,10 +336,10 @@ std::string specMistake(const AttentionSpec& s) {
 
 std::string pipelineKey(const AttentionSpec& s) {
   return fmt::format("attention {} {} {} {}", static_cast<int>(s.dtype), s.headDimQk, s.headDimV,
-                     fmt::join({static_cast<int>(s.causal), s.windowLeft >= 0 || s.windowRight >= 0 ? 1 : 0,
+                     fmt::join({static_cast<int>(s.causal), s.windowLeft >= 0 ? 1 : 0, s.windowRight >= 0 ? 1 : 0,
                                 s.softcap > 0 ? 1 : 0, s.mask ? 1 : 0, s.bias ? 1 + static_cast<int>(s.biasDtype) : 0,
                                 s.alibi != Slopes::None ? 1 : 0, s.sink ? 1 : 0, s.seqlensQ ? 1 : 0,
-                                s.seqlensK ? 1 : 0, s.packed() ? 1 : 0, s.pageSize > 0 ? 1 : 0, s.lse ? 1 : 0,
+                                s.seqlensK ? 1 : 0, s.packed() ? 1 : 0, static_cast<int>(s.pageSize), s.lse ? 1 : 0,
                                 s.probs ? 1 : 0},
                                " "));
 }
