@@ -2,8 +2,10 @@
 // Creates the pipelines of every shader module on the device that SACCADE_DEVICE names, under the validation layer, and
 // prints what the driver says of each. The last line is for tools/compile-conformance. Exit codes: 0 all is well, 1 a
 // pipeline failed, a module was never compiled or the validation layer had something to say, 3 there is no such device.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,9 +18,16 @@
 namespace saccade::compile {
 namespace {
 
+// Of the pipelines of one kernel, whatever dtype and access.
+struct KernelTotals {
+  int pipelines = 0, spilling = 0;
+  double mostSpills = 0, seconds = 0;
+};
+
 struct Totals {
   int pipelines = 0, spilling = 0, failures = 0;
   double seconds = 0;
+  std::map<std::string, KernelTotals> kernels;
   std::set<std::string> modules;
 };
 
@@ -35,6 +44,21 @@ void report(const CompiledPipeline& pipeline) {
   }
 }
 
+void add(const CompiledPipeline& pipeline, Totals& totals) {
+  const double spilled = spills(pipeline);
+  totals.pipelines++;
+  totals.seconds += pipeline.seconds;
+  totals.spilling += spilled > 0;
+  if (pipeline.result == VK_SUCCESS) totals.modules.insert(pipeline.module);
+  // <kernel>_<dtype>_<access>
+  const size_t dtype = pipeline.module.rfind('_', pipeline.module.rfind('_') - 1);
+  KernelTotals& kernel = totals.kernels[pipeline.module.substr(0, dtype)];
+  kernel.pipelines++;
+  kernel.spilling += spilled > 0;
+  kernel.mostSpills = std::max(kernel.mostSpills, spilled);
+  kernel.seconds += pipeline.seconds;
+}
+
 void compile(LogicalDevice& device, const Description& description, Totals& totals) {
   try {
     const Plan plan = std::visit([&](const auto& desc) { return device.context().plan(desc); }, description);
@@ -45,10 +69,7 @@ void compile(LogicalDevice& device, const Description& description, Totals& tota
   }
   for (const CompiledPipeline& pipeline : device.watch().take()) {
     report(pipeline);
-    totals.pipelines++;
-    totals.seconds += pipeline.seconds;
-    totals.spilling += spills(pipeline) > 0;
-    if (pipeline.result == VK_SUCCESS) totals.modules.insert(pipeline.module);
+    add(pipeline, totals);
   }
 }
 
@@ -80,6 +101,10 @@ int run() {
     if (access == Access::Native && !core::hasNativeAccess(device.context().facts())) continue;
     for (const Description& description : descriptions(device.context())) compile(device, description, totals);
     checkModules(device.context(), access, totals);
+  }
+  for (const auto& [name, kernel] : totals.kernels) {
+    fmt::print("{}: {} pipelines, {:.1f} s; {} spill, up to {} registers\n", name, kernel.pipelines, kernel.seconds,
+               kernel.spilling, kernel.mostSpills);
   }
   const uint64_t messages = opened.validationMessageCount();
   fmt::print("summary\t{}\t{}\t{:.1f}\t{}\t{}\t{}\n", opened.facts().deviceName, totals.pipelines, totals.seconds,

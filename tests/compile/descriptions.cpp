@@ -69,9 +69,8 @@ void addChosenAttention(std::vector<Description>& all, const std::string& kernel
     all.emplace_back(paged(packed(plain)));
   }
   const AttentionDesc plain = attention(kernel, dtype, 64);
-  AttentionDesc causal = plain;  // a language model, forward and for training
+  AttentionDesc causal = plain;  // a language model in training
   causal.causal = Causal::BottomRight;
-  all.emplace_back(causal);
   causal.lse = {Dtype::F32, {kBatch, kHeadsQ, kSeqlen, 1}};
   all.emplace_back(causal);
 
