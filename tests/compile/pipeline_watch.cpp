@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline_watch.hpp"
 
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -77,10 +77,10 @@ VKAPI_ATTR VkResult VKAPI_CALL createComputePipelines(VkDevice device, VkPipelin
   for (uint32_t i = 0; i < count; i++) {
     VkComputePipelineCreateInfo info = infos[i];
     if (state->statistics) info.flags |= VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const VkResult result = state->createComputePipelines(device, cache, 1, &info, callbacks, &pipelines[i]);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    CompiledPipeline compiled{state->modules[info.stage.module], took.count(), result, {}};
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    CompiledPipeline compiled{state->modules[info.stage.module], seconds, result, {}};
     if (result == VK_SUCCESS && state->statistics) compiled.executables = executablesOf(device, pipelines[i]);
     state->pipelines.push_back(std::move(compiled));
     if (result != VK_SUCCESS) return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sees every compute pipeline that a context creates: the shader module, how long the driver took, and what the driver says
+// Sees every compute pipeline that a context creates: the shader module, how long the driver took, and what it says
 // of its code (VK_KHR_pipeline_executable_properties).
 #pragma once
 
@@ -24,7 +24,7 @@ struct Executable {
 
 struct CompiledPipeline {
   std::string module;  // of the shader table
-  double seconds;
+  double seconds;      // of the processor, whatever else the machine does
   VkResult result;
   std::vector<Executable> executables;  // empty if the device does not tell
 };
