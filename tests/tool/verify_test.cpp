@@ -109,8 +109,9 @@ TEST(Verify, RepeatsOneCheckByItsDescription) {
 TEST(Verify, RunsEveryPropertyOnEveryKernel) {
   const ProgramResult result = saccade({"verify", "--groups", "properties", "--json", "--every-check"});
   ASSERT_EQ(result.exitCode, 0) << result.out << result.err;
+  const json report = json::parse(result.out);
   std::map<std::string, int> runs;
-  for (const json& check : json::parse(result.out)["devices"][0]["checks"]) {
+  for (const json& check : report["devices"][0]["checks"]) {
     const std::string name = check["name"];
     EXPECT_EQ(check["state"], "passed") << name;
     ++runs[name.substr(0, name.find('/')) + " " + check["kernel"].get<std::string>()];

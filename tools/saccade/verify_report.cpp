@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -13,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kShownFailures = 20;  // of one device
+constexpr unsigned kShownFailures = 2;  // of one kernel and group
 
 const char* stateName(check::State state) {
   switch (state) {
@@ -104,6 +105,27 @@ std::string failureText(const json& device, const json& failure) {
                             device["driver"].get<std::string>(), shown["repeat"].get<std::string>());
 }
 
+// Those for which a smaller call was found come first; of each kernel and group a few.
+std::string failuresText(const json& device) {
+  std::vector<const json*> failures;
+  for (const json& failure : device["failures"]) {
+    failures.push_back(&failure);
+  }
+  std::stable_partition(failures.begin(), failures.end(), [](const json* f) { return f->contains("smallest"); });
+  std::string text;
+  std::map<std::string, unsigned> shown;
+  std::size_t further = 0;
+  for (const json* failure : failures) {
+    const std::string kind = (*failure)["kernel"].get<std::string>() + "/" + (*failure)["group"].get<std::string>();
+    if (shown[kind]++ < kShownFailures) {
+      text += failureText(device, *failure);
+    } else {
+      ++further;
+    }
+  }
+  return text + (further == 0 ? "" : fmt::format("... and {}: --json lists all\n", plural(further, "further failure")));
+}
+
 std::string deviceText(const json& device) {
   std::string text = fmt::format("device {}: {}, {}\n", device["index"].get<unsigned>(),
                                  device["name"].get<std::string>(), device["driver"].get<std::string>());
@@ -128,14 +150,7 @@ std::string deviceText(const json& device) {
   if (device.contains("worst")) {
     text += worstText(device["worst"]);
   }
-  std::size_t shown = 0;
-  for (const json& failure : device["failures"]) {
-    text += shown++ < kShownFailures ? failureText(device, failure) : "";
-  }
-  if (shown > kShownFailures) {
-    text += fmt::format("... and {}: --json lists all\n", plural(shown - kShownFailures, "further failure"));
-  }
-  return text + "\n";
+  return text + failuresText(device) + "\n";
 }
 
 }  // namespace
