@@ -85,13 +85,13 @@ void registerLengthTests(const Device& device) {
          {std::pair{io::Causal::None, ""}, {io::Causal::BottomRight, "_when_causal"}}) {
       const std::string suffix = name;
       registerTest("attention_lengths", testName("hide_what_lies_past_them" + suffix, variant, kHeadDim),
-                   [=, causal = causal] { paddingHasNoInfluence(device, paddedCall(variant, causal)); });
+                   [=] { paddingHasNoInfluence(device, paddedCall(variant, causal)); });
       registerTest("attention_lengths", testName("make_rows_past_them_zero" + suffix, variant, kHeadDim),
-                   [=, causal = causal] { paddedRowsAreZero(device, paddedCall(variant, causal)); });
+                   [=] { paddedRowsAreZero(device, paddedCall(variant, causal)); });
       registerTest("attention_lengths", testName("are_clamped_on_the_device" + suffix, variant, kHeadDim),
-                   [=, causal = causal] { deviceClampsLengths(device, paddedCall(variant, causal)); });
+                   [=] { deviceClampsLengths(device, paddedCall(variant, causal)); });
       registerTest("attention_lengths", testName("of_keys_zero_give_zero" + suffix, variant, kHeadDim),
-                   [=, causal = causal] { noKeysGiveZero(device, variant, causal); });
+                   [=] { noKeysGiveZero(device, variant, causal); });
     }
     registerTest(
         "attention_lengths", testName("of_zero_in_any_tensor_are_no_operation", variant, kHeadDim), [=] {

@@ -93,7 +93,7 @@ void registerValueTests(const Device& device) {
          {std::pair{1, 1}, {2, 2}, {4, 2}, {6, 2}, {5, 1}, {12, 2}, {8, 1}, {16, 2}, {12, 1}, {28, 4}}) {
       const std::string heads = std::to_string(headsQ) + "_query_heads_share_" + std::to_string(headsKv);
       registerTest("attention_heads", testName(heads, variant, kHeadDim),
-                   [=, headsQ = headsQ, headsKv = headsKv] {
+                   [=] {
                      readsTheHeadOfItsGroup(device, variant, headsQ, headsKv);
                    });
     }
@@ -102,7 +102,7 @@ void registerValueTests(const Device& device) {
                                        {io::Causal::TopLeft, "top_left"}}) {
       registerTest("attention_key_count",
                    testName(std::string("counts_") + name + "_keys", variant, kHeadDim),
-                   [=, causal = causal] {
+                   [=] {
                      for (const std::int64_t keys : {1, 7, 8, 9, 16, 31, 33, 64, 65, 70, 129, 257}) {
                        AttentionCall call =
                            randomCall({.headsQ = 2, .headsKv = 1, .seqlenQ = 20, .seqlenK = keys}, variant);

@@ -76,10 +76,10 @@ void registerVisibilityTests(const Device& device) {
          {std::pair{io::Causal::BottomRight, "bottom_right"}, {io::Causal::TopLeft, "top_left"}}) {
       registerTest("attention_causality",
                    testName(std::string(name) + "_hides_later_keys", variant, kHeadDim),
-                   [=, causal = causal] { probeKeys(device, causalCall(variant, causal, 37, 70)); });
+                   [=] { probeKeys(device, causalCall(variant, causal, 37, 70)); });
       registerTest("attention_causality",
                    testName(std::string(name) + "_with_more_queries_than_keys", variant, kHeadDim),
-                   [=, causal = causal] { probeKeys(device, causalCall(variant, causal, 45, 20)); });
+                   [=] { probeKeys(device, causalCall(variant, causal, 45, 20)); });
     }
     registerTest(
         "attention_causality", testName("follows_the_lengths_of_each_entry", variant, kHeadDim), [=] {
