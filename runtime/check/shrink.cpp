@@ -66,6 +66,12 @@ class Candidates {
 
   std::vector<AttentionSpec> options() {
     specs_.clear();
+    // All of them at once: a fault of plain attention is then found in one step.
+    add([](AttentionSpec& s) {
+      s = {.dtype = s.dtype, .batch = s.batch, .numHeadsQ = s.numHeadsQ, .numHeadsKv = s.numHeadsKv,
+           .seqlenQ = s.seqlenQ, .seqlenK = s.seqlenK, .headDimQk = s.headDimQk, .headDimV = s.headDimV,
+           .causal = s.causal};
+    });
     add([](AttentionSpec& s) { s.layout = AttentionLayout{.packing = s.layout.packing}; });
     add([](AttentionSpec& s) { s.layout = {}; });
     add([](AttentionSpec& s) { s.layout.packing = Packing::Separate; });

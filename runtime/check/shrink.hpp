@@ -11,7 +11,7 @@ namespace saccade::check {
 
 struct ShrinkLimits {
   unsigned tries = 400;
-  std::chrono::milliseconds time{8000};
+  std::chrono::milliseconds time{12000};
 };
 
 struct Shrunk {
