@@ -63,8 +63,9 @@ struct HostCall {
         call(randomCall({.batch = 2, .headsQ = 2, .headsKv = 1, .seqlenQ = 9, .seqlenK = 11},
                         {"scalar_rows", io::DType::F16})),
         prepared(prepare(device, withOptions())),
+        description(describeAttention(prepared.q, prepared.k, prepared.v, prepared.out, prepared.options)),
         commands(device) {
-    desc = describeAttention(prepared.q, prepared.k, prepared.v, prepared.out, prepared.options).toC();
+    desc = description.toC();
     SaccadeMessage message{};
     EXPECT_EQ(saccadeCreateAttentionPlan(device.context().handle(), &desc, &plan, &message), SACCADE_OK)
         << message.text;
@@ -95,6 +96,7 @@ struct HostCall {
   Device device;
   AttentionCall call;
   PreparedCall prepared;
+  AttentionDesc description;  // owns what `desc` points to
   CommandBuffer commands;
   SaccadeAttentionDesc desc{};
   SaccadePlan plan = nullptr;
