@@ -24,8 +24,11 @@ struct AttentionCall {
   std::string kernel;
   bool lse = true;
   bool probs = false;
-  check::Layout layout = check::Layout::Contiguous;  // of q, k, v and out
-  // What the device's buffers hold instead of the lengths in `values`.
+  check::Layout layout = check::Layout::Contiguous;  // of q, k, v and out; not for packed or paged calls
+  // K and V in pages of so many tokens, in no order, with spare ones between; 0: contiguous. Without lengths
+  // or packed sequences, a multiple of seqlenK.
+  std::int64_t pageSize = 0;
+  // What the device's buffers hold instead of the lengths, or the offsets of packed sequences, in `values`.
   std::optional<std::vector<std::int32_t>> deviceSeqlensQ, deviceSeqlensK;
 };
 
@@ -36,6 +39,14 @@ AttentionCall randomCall(const AttentionSizes& sizes, const Variant& variant, un
 io::TensorData randomTensor(io::DType dtype, const io::Shape& shape, unsigned seed);
 // 0 or 1, each with probability 1/2.
 io::TensorData randomMask(const io::Shape& shape, unsigned seed);
+// The same value throughout.
+io::TensorData constantTensor(io::DType dtype, const io::Shape& shape, float value);
+// A tensor [B,H,T,D] or [B,H,Tq,Tk] by a formula of its four indices.
+using Formula = std::function<float(std::int64_t, std::int64_t, std::int64_t, std::int64_t)>;
+io::TensorData tensorOf(io::DType dtype, const io::Shape& shape, const Formula& value);
+// Turns q, k and v of a call of one batch entry into sequences that lie one after the other. The offsets are
+// those of cu_seqlens_q and cu_seqlens_k.
+void packSequences(AttentionCall& call, std::vector<std::int32_t> queries, std::vector<std::int32_t> keys);
 // A copy in which `change` may alter the values.
 io::TensorData changed(const io::TensorData& tensor, const std::function<void(std::vector<float>&)>& change);
 // Sets rows [begin, end) of axis 2 of a [B,H,T,D] tensor, of batch entry b (-1: all), to `value`.
@@ -49,14 +60,15 @@ struct PreparedCall {
   check::DeviceTensors tensors;
   Tensor q, k, v, out;
   AttentionOptions options;
+  bool packed = false;
   io::Shape outShape, rowShape, probsShape;
 };
 
 PreparedCall prepare(const Device& device, const AttentionCall& call);
 
 struct AttentionResults {
-  io::TensorData out;    // [B,Hq,Tq,Dv]
-  io::TensorData lse;    // [B,Hq,Tq], if asked for
+  io::TensorData out;    // [B,Hq,Tq,Dv]; packed: [totalQ,Hq,Dv]
+  io::TensorData lse;    // [B,Hq,Tq], if asked for; packed: [Hq,totalQ]
   io::TensorData probs;  // [B,Hq,Tq,Tk], if asked for
 };
 

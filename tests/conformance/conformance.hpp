@@ -35,6 +35,7 @@ std::string testName(const std::string& what, const Variant& variant, std::int64
 void registerTest(const char* suite, const std::string& name, std::function<void()> body);
 
 // One function per file of tests.
+void registerGuardTests(const Device& device);
 void registerGoldenCases(const Device& device);
 void registerVisibilityTests(const Device& device);
 void registerLengthTests(const Device& device);

@@ -66,17 +66,6 @@ void deviceClampsLengths(const Device& device, AttentionCall call) {
   expectSameBits(execute(device, call), expected, "lengths outside the tensors");
 }
 
-void noKeysGiveZero(const Device& device, const Variant& variant, io::Causal causal) {
-  AttentionCall call =
-      randomCall({.batch = 2, .headsQ = 4, .headsKv = 2, .seqlenQ = 16, .seqlenK = 0}, variant);
-  call.values.causal = causal;
-  call.values.q = withRows(call.values.q, 0, 0, 16, kNan);
-  const AttentionResults results = execute(device, call);
-  for (const double value : results.out.toDoubles()) ASSERT_EQ(value, 0);
-  for (const double value : results.lse.toDoubles())
-    ASSERT_EQ(value, -std::numeric_limits<double>::infinity());
-}
-
 }  // namespace
 
 void registerLengthTests(const Device& device) {
@@ -90,18 +79,7 @@ void registerLengthTests(const Device& device) {
                    [=] { paddedRowsAreZero(device, paddedCall(variant, causal)); });
       registerTest("attention_lengths", testName("are_clamped_on_the_device" + suffix, variant, kHeadDim),
                    [=] { deviceClampsLengths(device, paddedCall(variant, causal)); });
-      registerTest("attention_lengths", testName("of_keys_zero_give_zero" + suffix, variant, kHeadDim),
-                   [=] { noKeysGiveZero(device, variant, causal); });
     }
-    registerTest(
-        "attention_lengths", testName("of_zero_in_any_tensor_are_no_operation", variant, kHeadDim), [=] {
-          for (const AttentionSizes& sizes : {AttentionSizes{.batch = 0, .seqlenQ = 4, .seqlenK = 4},
-                                              AttentionSizes{.headsQ = 0, .seqlenQ = 4, .seqlenK = 4},
-                                              AttentionSizes{.seqlenQ = 0, .seqlenK = 4}}) {
-            const AttentionResults results = execute(device, randomCall(sizes, variant));
-            EXPECT_EQ(results.out.elementCount(), 0u);
-          }
-        });
   }
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance.hpp"
+#include "field_cases.hpp"
 
 namespace saccade::conformance {
 namespace {
@@ -49,6 +49,7 @@ int runAll() {
     std::cerr << "SACCADE_EXPECT_DEVICE is \"" << expected << "\", but the device is \"" << name << "\"\n";
     return EXIT_FAILURE;
   }
+  registerGuardTests(device);
   registerGoldenCases(device);
   registerVisibilityTests(device);
   registerLengthTests(device);
@@ -59,6 +60,7 @@ int runAll() {
   registerScaleTests(device);
   registerRecordingTests(device);
   registerRefusalTests(device);
+  registerFieldCases(device);
   // Told of a test's end before the printer is, so that its failure still counts for that test.
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   auto* listener = new ValidationListener(device);

@@ -1,36 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes at which others broke: more work-groups than a dispatch may have, more than 2^16 rows or keys, and
-// memory that must grow with the sequence and not with its square.
+// Sizes at which others broke: more than 2^16 rows or keys, and memory that must grow with the sequence and
+// not with its square.
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 
-#include "attention_call.hpp"
-#include "check/dtype.hpp"
+#include "field_cases.hpp"
 
 namespace saccade::conformance {
 namespace {
-
-// One head of one batch entry per work-group. Only some entries have a key, next to each place where a
-// dispatch may end and every 1000 elsewhere: the others take no time even where work-groups are slow, and
-// their output is 0.
-void manyWorkGroups(const Device& device, const Variant& variant) {
-  constexpr std::int64_t kBatch = 35000, kHeads = 2, kDim = 4;
-  AttentionCall call = randomCall(
-      {.batch = kBatch, .headsQ = kHeads, .headsKv = kHeads, .headDimQk = kDim, .headDimV = kDim}, variant);
-  std::vector<std::int32_t> lengths(kBatch);
-  for (std::int64_t b = 0; b < kBatch; ++b) {
-    const bool atAnEnd = b < 5 || b >= kBatch - 5 || std::abs(b - 65535 / kHeads) < 5;
-    lengths[static_cast<std::size_t>(b)] = atAnEnd || b % 1000 == 0;
-  }
-  call.values.seqlensK = lengths;
-  const AttentionResults results = execute(device, call);
-  for (std::size_t i = 0; i < results.out.elementCount(); ++i) {
-    const std::size_t entry = i / (kHeads * kDim);
-    // A single key has weight 1.
-    ASSERT_EQ(results.out.at(i), lengths[entry] == 0 ? 0 : call.values.v.at(i)) << "batch entry " << entry;
-  }
-}
 
 void manyQueries(const Device& device, const Variant& variant) {
   checkCall(device, randomCall({.seqlenQ = 65537, .seqlenK = 5, .headDimQk = 4, .headDimV = 4}, variant));
@@ -119,14 +96,13 @@ void registerScaleTests(const Device& device) {
   const auto add = [&](const std::string& name, std::function<void()> body) {
     registerTest("attention_scale", name, std::move(body));
   };
+  fieldCase(device, {80}, "memory_and_error_do_not_grow_with_the_square_of_the_sequence", {kF32},
+            [](const Device& d, const Variant& variant) { memoryIsLinear(d, variant.kernel); });
   for (const Variant& variant : attentionVariants(device)) {
     if (variant.dtype == io::DType::BF16) continue;
     add(testName("more_than_65535_keys", variant, 16), [=] { manyKeys(device, variant); });
     if (variant.dtype != io::DType::F32) continue;
-    add(testName("more_than_65535_work_groups", variant, 4), [=] { manyWorkGroups(device, variant); });
     add(testName("more_than_65535_queries", variant, 4), [=] { manyQueries(device, variant); });
-    add(testName("memory_grows_with_the_sequence_not_its_square", variant, 64),
-        [=] { memoryIsLinear(device, variant.kernel); });
     add(testName("no_scratch_for_any_sequence", variant, 64),
         [=] { planNeedsNoScratch(device, variant.kernel); });
   }
