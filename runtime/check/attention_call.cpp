@@ -37,11 +37,13 @@ void poison(const Tensor& tensor) {
 }
 
 bool sameBytes(const io::TensorData& a, const io::TensorData& b) {
-  return a.shape() == b.shape() && std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
+  return a.shape() == b.shape() &&
+         std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
 }
 
 io::TensorData ints(const io::Shape& shape, const std::vector<std::int32_t>& numbers) {
-  return io::TensorData::fromDoubles(io::DType::I32, shape, std::vector<double>(numbers.begin(), numbers.end()));
+  return io::TensorData::fromDoubles(io::DType::I32, shape,
+                                     std::vector<double>(numbers.begin(), numbers.end()));
 }
 
 }  // namespace
@@ -105,9 +107,9 @@ void AttentionCall::placeInputs() {
 
 void AttentionCall::placeQkv() {
   const io::AttentionCase& p = sample_.problem;
-  const Tensor memory = tensors_.emptyMemory(
-      deviceDtype(p.q.dtype()),
-      {p.packed ? 1 : p.batch, p.seqlenQ, p.numHeadsQ + 2 * p.numHeadsKv, p.headDimQk});
+  const Tensor memory =
+      tensors_.emptyMemory(deviceDtype(p.q.dtype()),
+                           {p.packed ? 1 : p.batch, p.seqlenQ, p.numHeadsQ + 2 * p.numHeadsKv, p.headDimQk});
   q_ = stackedHeads(memory, 0, p.numHeadsQ);
   k_ = stackedHeads(memory, p.numHeadsQ, p.numHeadsKv);
   v_ = stackedHeads(memory, p.numHeadsQ + p.numHeadsKv, p.numHeadsKv);
@@ -122,7 +124,9 @@ void AttentionCall::placePools() {
     const Tensor memory =
         tensors_.emptyMemory(dtype, {pages.poolPages, 2, pages.pageSize, p.numHeadsKv * p.headDimQk});
     const auto pool = [&](std::int64_t which) {
-      return memory.select(1, which).reshape({pages.poolPages, pages.pageSize, p.numHeadsKv, p.headDimQk}).transpose(1, 2);
+      return memory.select(1, which)
+          .reshape({pages.poolPages, pages.pageSize, p.numHeadsKv, p.headDimQk})
+          .transpose(1, 2);
     };
     k_ = pool(0);
     v_ = pool(1);

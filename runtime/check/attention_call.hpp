@@ -11,7 +11,8 @@
 
 namespace saccade::check {
 
-// What a call wrote, in the shapes that the scalar path has: packed, out is [totalQ,Hq,Dv] and lse [Hq,totalQ].
+// What a call wrote, in the shapes that the scalar path has: packed, out is [totalQ,Hq,Dv] and lse
+// [Hq,totalQ].
 struct AttentionOutputs {
   io::TensorData out;
   io::TensorData lse, probs;  // no elements unless the sample asks for them

@@ -12,7 +12,8 @@ namespace {
 
 using io::DType;
 
-constexpr std::int64_t kWorkLimit = 1'500'000;  // multiply-adds of one problem; the scalar path computes each six times
+constexpr std::int64_t kWorkLimit =
+    1'500'000;  // multiply-adds of one problem; the scalar path computes each six times
 
 constexpr std::uint64_t kSpecsPerFamily = 8;
 // Streams of random numbers that no problem uses for its values.
@@ -29,7 +30,8 @@ std::int64_t randomTokens(Random& random) {
                             : 1 + random.below(100);
 }
 
-// Those that every sweep holds are small: what is compiled for large ones takes seconds, and the built-in shapes have them.
+// Those that every sweep holds are small: what is compiled for large ones takes seconds, and the built-in
+// shapes have them.
 std::int64_t randomHeadDim(bool isFirst, Random& random) {
   if (isFirst) {
     return random.pick<std::int64_t>({1, 3, 4, 8, 15, 20, 33, 40, 64});
@@ -44,8 +46,8 @@ struct Family {
   DType dtype = DType::F32, biasDtype = DType::F32;
   std::int64_t headDimQk = 1, headDimV = 1;
   io::Causal causal = io::Causal::None;
-  bool windowLeft = false, windowRight = false, softcap = false, mask = false, bias = false, alibi = false, sink = false, seqlensQ = false,
-       seqlensK = false, packed = false, lse = false, probs = false;
+  bool windowLeft = false, windowRight = false, softcap = false, mask = false, bias = false, alibi = false,
+       sink = false, seqlensQ = false, seqlensK = false, packed = false, lse = false, probs = false;
   std::int64_t pageSize = 0;
 };
 
@@ -65,8 +67,8 @@ Family familyOf(std::uint64_t seed, std::uint64_t index) {
   family.headDimQk = randomHeadDim(number < kArrayRows, random);
   family.headDimV = random.chance(0.5) ? family.headDimQk : randomHeadDim(number < kArrayRows, random);
   family.causal = kCausals[number % std::size(kCausals)];
-  // The first families take options from the rows of an orthogonal array (Rao 1947): each is on in half of them, and every
-  // two are together in a quarter. Each column is a parity of bits of the family's number.
+  // The first families take options from the rows of an orthogonal array (Rao 1947): each is on in half of
+  // them, and every two are together in a quarter. Each column is a parity of bits of the family's number.
   std::uint64_t column = kFirstColumn;
   const auto has = [&](double probability) {
     const bool parity = std::popcount(number & column++) % 2 == 1;
@@ -112,7 +114,8 @@ void drawSizes(AttentionSpec& spec, Random& random) {
 }
 
 // Lengths around the edges; some outside the tensor, which a device clamps.
-std::vector<std::int32_t> randomLengths(std::int64_t batch, std::int64_t tokens, bool mayLeave, Random& random) {
+std::vector<std::int32_t> randomLengths(std::int64_t batch, std::int64_t tokens, bool mayLeave,
+                                        Random& random) {
   std::vector<std::int32_t> lengths;
   for (std::int64_t b = 0; b < batch; ++b) {
     std::int64_t length = random.chance(0.2) ? 0 : random.chance(0.2) ? tokens : random.below(tokens + 1);
@@ -196,8 +199,10 @@ void addPacking(AttentionSpec& spec, Random& random) {
   spec.batch = std::max<std::int64_t>(spec.batch, 1) + random.below(3);
   spec.layout.hostLengths = random.chance(0.5);
   const bool tail = random.chance(0.5);
-  const std::int64_t usedQ = tail ? std::max<std::int64_t>(spec.seqlenQ - 1 - random.below(4), 0) : spec.seqlenQ;
-  const std::int64_t usedK = tail ? std::max<std::int64_t>(spec.seqlenK - 1 - random.below(4), 0) : spec.seqlenK;
+  const std::int64_t usedQ =
+      tail ? std::max<std::int64_t>(spec.seqlenQ - 1 - random.below(4), 0) : spec.seqlenQ;
+  const std::int64_t usedK =
+      tail ? std::max<std::int64_t>(spec.seqlenK - 1 - random.below(4), 0) : spec.seqlenK;
   spec.cuSeqlensQ = randomOffsets(spec.batch, usedQ, random);
   spec.cuSeqlensK = randomOffsets(spec.batch, usedK, random);
 }

@@ -125,8 +125,8 @@ io::AttentionCase problemOf(const AttentionSpec& spec) {
   return problem;
 }
 
-// Pages in a random order, some of the pool unused. Entries past the keys of a sequence must never be read: they are
-// outside the pool.
+// Pages in a random order, some of the pool unused. Entries past the keys of a sequence must never be read:
+// they are outside the pool.
 PageTable randomPages(const AttentionSpec& spec, const io::AttentionCase& problem, Random& random) {
   PageTable table{.pageSize = spec.pageSize, .maxPages = 0, .poolPages = 0, .entries = {}};
   if (spec.pageSize == 0) {
@@ -149,9 +149,10 @@ PageTable randomPages(const AttentionSpec& spec, const io::AttentionCase& proble
   std::size_t next = 0;
   for (const std::int64_t length : lengths) {
     for (std::int64_t page = 0; page < table.maxPages; ++page) {
-      table.entries.push_back(page < pagesFor(length)
-                                  ? order[next++]
-                                  : random.pick({-1, -7, static_cast<std::int32_t>(table.poolPages), 1 << 30}));
+      table.entries.push_back(
+          page < pagesFor(length)
+              ? order[next++]
+              : random.pick({-1, -7, static_cast<std::int32_t>(table.poolPages), 1 << 30}));
     }
   }
   return table;
@@ -186,8 +187,8 @@ std::vector<std::int64_t> keyLengths(const io::AttentionCase& problem) {
 AttentionSample makeSample(const AttentionSpec& spec, std::uint64_t seed) {
   Random random(seed, spec.data), hiddenRandom(seed, kHiddenStream + spec.data),
       pageRandom(seed, kPageStream + spec.data);
-  AttentionSample sample{.problem = problemOf(spec), .layout = spec.layout, .pages = {}, .lse = spec.lse,
-                         .probs = spec.probs};
+  AttentionSample sample{
+      .problem = problemOf(spec), .layout = spec.layout, .pages = {}, .lse = spec.lse, .probs = spec.probs};
   io::AttentionCase& problem = sample.problem;
   sample.pages = randomPages(spec, problem, pageRandom);
   if (spec.mask) {

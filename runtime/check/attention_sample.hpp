@@ -19,8 +19,9 @@ struct PageTable {
   std::vector<std::int32_t> entries;  // [batch, maxPages]; outside the pool where no key lies
 };
 
-// An attention problem with its values, and how it is to be laid out on a device. The tensors of `problem` are
-// contiguous and, but for mask and bias, of full size: what the scalar path takes, also where the device gets pages.
+// An attention problem with its values, and how it is to be laid out on a device. The tensors of `problem`
+// are contiguous and, but for mask and bias, of full size: what the scalar path takes, also where the device
+// gets pages.
 struct AttentionSample {
   io::AttentionCase problem;
   AttentionLayout layout;
@@ -38,8 +39,8 @@ AttentionSpec specOf(const io::AttentionCase& problem, bool lse, bool probs);
 // How many keys each sequence has, clamped to what there is: what a block table must have pages for.
 std::vector<std::int64_t> keyLengths(const io::AttentionCase& problem);
 
-// Calls `visit(b, h, i, j)` for every visible pair of row and key; packed, b is 0, and i and j count the tokens of all
-// sequences. The values of q, k and v play no part.
+// Calls `visit(b, h, i, j)` for every visible pair of row and key; packed, b is 0, and i and j count the
+// tokens of all sequences. The values of q, k and v play no part.
 using PairVisitor = std::function<void(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j)>;
 void forEachVisiblePair(const io::AttentionCase& problem, const PairVisitor& visit);
 
@@ -55,8 +56,9 @@ struct AttentionValues {
   Source q, k, v, bias;  // bias: no values if absent
 };
 
-// Puts NaN and infinities, or zeros, where the rules say that values have no influence: into keys and values that no
-// row sees, rows past their length, and biases of hidden keys. `problem` has its sizes, lengths, mask and bias.
+// Puts NaN and infinities, or zeros, where the rules say that values have no influence: into keys and values
+// that no row sees, rows past their length, and biases of hidden keys. `problem` has its sizes, lengths, mask
+// and bias.
 void fillHidden(AttentionValues& values, const io::AttentionCase& problem, Hidden hidden, Random& random);
 
 // Replaces large negative biases by small ones if a row sees none but such keys: fp32 sums lose the scores

@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::size_t kHeadDims = std::size(kShapeHeadDims), kGroups = std::size(kShapeGroups),
                       kTokens = std::size(kShapeTokens);
-constexpr std::int64_t kWorkLimit = 2'500'000;           // multiply-adds of one problem
-constexpr std::int64_t kThoroughWorkLimit = 40'000'000;  // enough for 257 x 257 tokens, head dim 256, one head
+constexpr std::int64_t kWorkLimit = 2'500'000;  // multiply-adds of one problem
+constexpr std::int64_t kThoroughWorkLimit =
+    40'000'000;  // enough for 257 x 257 tokens, head dim 256, one head
 
 // Options that decide how a kernel walks its tiles, one set per pipeline.
 constexpr std::size_t kOptionSets = 14;
@@ -23,24 +24,51 @@ void addOptions(AttentionSpec& spec, std::size_t set, Random& random) {
   switch (set % kOptionSets) {
     case 0: break;
     case 1: spec.causal = io::Causal::BottomRight; break;
-    case 2: spec.causal = io::Causal::TopLeft; spec.lse = true; break;
+    case 2:
+      spec.causal = io::Causal::TopLeft;
+      spec.lse = true;
+      break;
     case 3:
       spec.windowLeft = random.pick<std::int64_t>({0, 5, 16, 40});
       spec.windowRight = random.pick<std::int64_t>({0, 0, 7, 33});
       break;
-    case 4: spec.mask = Broadcast{false, true, true, true}; spec.lse = true; break;
+    case 4:
+      spec.mask = Broadcast{false, true, true, true};
+      spec.lse = true;
+      break;
     case 5: spec.bias = Broadcast{true, false, true, true}; break;
-    case 6: addLengths(spec, false, true, random); spec.lse = true; break;
-    case 7: spec.sink = true; spec.alibi = Slopes::PerHead; break;
-    case 8: addPacking(spec, random); spec.causal = io::Causal::BottomRight; break;
+    case 6:
+      addLengths(spec, false, true, random);
+      spec.lse = true;
+      break;
+    case 7:
+      spec.sink = true;
+      spec.alibi = Slopes::PerHead;
+      break;
+    case 8:
+      addPacking(spec, random);
+      spec.causal = io::Causal::BottomRight;
+      break;
     case 9:
       addPages(spec, 16);
       addLengths(spec, false, true, random);
       break;
-    case 10: spec.softcap = 4; spec.lse = true; break;
-    case 11: addLengths(spec, true, true, random); spec.causal = io::Causal::BottomRight; break;
-    case 12: addPacking(spec, random); addPages(spec, 3); break;
-    case 13: spec.probs = true; spec.mask = Broadcast{true, false, false, true}; break;
+    case 10:
+      spec.softcap = 4;
+      spec.lse = true;
+      break;
+    case 11:
+      addLengths(spec, true, true, random);
+      spec.causal = io::Causal::BottomRight;
+      break;
+    case 12:
+      addPacking(spec, random);
+      addPages(spec, 3);
+      break;
+    case 13:
+      spec.probs = true;
+      spec.mask = Broadcast{true, false, false, true};
+      break;
     default: break;
   }
 }
@@ -50,10 +78,12 @@ struct Choice {
 };
 
 std::int64_t workOf(std::size_t tq, std::size_t tk, const Choice& choice) {
-  return kShapeTokens[tq] * kShapeTokens[tk] * 2 * kShapeHeadDims[choice.headDim] * kShapeGroups[choice.group];
+  return kShapeTokens[tq] * kShapeTokens[tk] * 2 * kShapeHeadDims[choice.headDim] *
+         kShapeGroups[choice.group];
 }
 
-// Picks, for one pair of token counts after the other, the head dim and group that bring the most new pairs of values.
+// Picks, for one pair of token counts after the other, the head dim and group that bring the most new pairs
+// of values.
 class PairCover {
  public:
   Choice choose(std::size_t tq, std::size_t tk, std::int64_t workLimit) {
@@ -97,8 +127,8 @@ class PairCover {
   std::array<int, kHeadDims> used_{};
 };
 
-AttentionSpec shapeSpec(std::size_t tq, std::size_t tk, const Choice& choice, std::size_t dtype, std::size_t options,
-                        std::uint64_t number, std::int64_t workLimit) {
+AttentionSpec shapeSpec(std::size_t tq, std::size_t tk, const Choice& choice, std::size_t dtype,
+                        std::size_t options, std::uint64_t number, std::int64_t workLimit) {
   static constexpr io::DType kDtypes[] = {io::DType::F32, io::DType::F16, io::DType::BF16};
   Random random(kShapeSeed, number);
   AttentionSpec spec;
@@ -122,11 +152,13 @@ AttentionSpec shapeSpec(std::size_t tq, std::size_t tk, const Choice& choice, st
 std::vector<AttentionSpec> shapeSpecs(bool thorough) {
   std::vector<AttentionSpec> specs;
   if (thorough) {
-    // Blocks of token pairs of one head dim share a dtype and a set of options, and with them their pipelines.
+    // Blocks of token pairs of one head dim share a dtype and a set of options, and with them their
+    // pipelines.
     constexpr std::size_t kBlock = 36;
     for (std::size_t d = 0; d < kHeadDims; ++d) {
       for (std::size_t pair = 0; pair < kTokens * kTokens; ++pair) {
-        // A step that has no common divisor with the number of pairs spreads large and small ones over the blocks.
+        // A step that has no common divisor with the number of pairs spreads large and small ones over the
+        // blocks.
         const std::size_t mixed = pair * 127 % (kTokens * kTokens);
         const std::size_t tq = mixed / kTokens, tk = mixed % kTokens, block = pair / kBlock;
         Choice choice{d, (pair + d) % kGroups};

@@ -44,7 +44,8 @@ constexpr std::array<Name, 4> kLayouts{{{"bhsd", static_cast<int>(Layout::Contig
 
 template <typename Enum, std::size_t count>
 const char* wordOf(const std::array<Name, count>& names, Enum value) {
-  return std::find_if(names.begin(), names.end(), [&](const Name& n) { return n.value == static_cast<int>(value); })
+  return std::find_if(names.begin(), names.end(),
+                      [&](const Name& n) { return n.value == static_cast<int>(value); })
       ->text;
 }
 
@@ -133,7 +134,8 @@ const std::map<std::string_view, Setter>& options() {
          s.windowRight = parseNumber<std::int64_t>(right);
        }},
       {"scale", [](AttentionSpec& s, std::string_view value) { s.softmaxScale = parseNumber<float>(value); }},
-      {"temperature", [](AttentionSpec& s, std::string_view value) { s.temperature = parseNumber<float>(value); }},
+      {"temperature",
+       [](AttentionSpec& s, std::string_view value) { s.temperature = parseNumber<float>(value); }},
       {"softcap", [](AttentionSpec& s, std::string_view value) { s.softcap = parseNumber<float>(value); }},
       {"mask", [](AttentionSpec& s, std::string_view value) { s.mask = parseBroadcast(value); }},
       {"bias",
@@ -148,10 +150,12 @@ const std::map<std::string_view, Setter>& options() {
       {"seqlens_k", [](AttentionSpec& s, std::string_view value) { s.seqlensK = parseList(value); }},
       {"cu_q", [](AttentionSpec& s, std::string_view value) { s.cuSeqlensQ = parseList(value); }},
       {"cu_k", [](AttentionSpec& s, std::string_view value) { s.cuSeqlensK = parseList(value); }},
-      {"page", [](AttentionSpec& s, std::string_view value) { s.pageSize = parseNumber<std::int64_t>(value); }},
+      {"page",
+       [](AttentionSpec& s, std::string_view value) { s.pageSize = parseNumber<std::int64_t>(value); }},
       {"lse", [](AttentionSpec& s, std::string_view) { s.lse = true; }},
       {"probs", [](AttentionSpec& s, std::string_view) { s.probs = true; }},
-      {"packing", [](AttentionSpec& s, std::string_view value) { parseWord(kPackings, value, s.layout.packing); }},
+      {"packing",
+       [](AttentionSpec& s, std::string_view value) { parseWord(kPackings, value, s.layout.packing); }},
       {"q", [](AttentionSpec& s, std::string_view value) { parseWord(kLayouts, value, s.layout.q); }},
       {"k", [](AttentionSpec& s, std::string_view value) { parseWord(kLayouts, value, s.layout.k); }},
       {"v", [](AttentionSpec& s, std::string_view value) { parseWord(kLayouts, value, s.layout.v); }},
@@ -231,7 +235,8 @@ std::string layoutMistake(const AttentionSpec& s) {
                  : "packing=qkv needs Tq = Tk, Dqk = Dv and no pages";
     case Packing::SharedKv: return s.pageSize == 0 ? "" : "packing=shared_kv excludes pages";
     case Packing::InterleavedKv:
-      return s.pageSize > 0 && s.headDimQk == s.headDimV ? "" : "packing=interleaved_kv needs pages and Dqk = Dv";
+      return s.pageSize > 0 && s.headDimQk == s.headDimV ? ""
+                                                         : "packing=interleaved_kv needs pages and Dqk = Dv";
   }
   return "";
 }
@@ -282,8 +287,8 @@ std::string formatSpec(const AttentionSpec& s) {
   add(s.lse, "lse");
   add(s.probs, "probs");
   add(s.layout.packing != Packing::Separate, fmt::format("packing={}", wordOf(kPackings, s.layout.packing)));
-  for (const auto& [name, layout] : {std::pair("q", s.layout.q), {"k", s.layout.k}, {"v", s.layout.v},
-                                     {"out", s.layout.out}}) {
+  for (const auto& [name, layout] :
+       {std::pair("q", s.layout.q), {"k", s.layout.k}, {"v", s.layout.v}, {"out", s.layout.out}}) {
     add(layout != Layout::Contiguous, fmt::format("{}={}", name, wordOf(kLayouts, layout)));
   }
   add(s.layout.keysFirst, "keys_first");
@@ -335,13 +340,13 @@ std::string specMistake(const AttentionSpec& s) {
 }
 
 std::string pipelineKey(const AttentionSpec& s) {
-  return fmt::format("attention {} {} {} {}", static_cast<int>(s.dtype), s.headDimQk, s.headDimV,
-                     fmt::join({static_cast<int>(s.causal), s.windowLeft >= 0 ? 1 : 0, s.windowRight >= 0 ? 1 : 0,
-                                s.softcap > 0 ? 1 : 0, s.mask ? 1 : 0, s.bias ? 1 + static_cast<int>(s.biasDtype) : 0,
-                                s.alibi != Slopes::None ? 1 : 0, s.sink ? 1 : 0, s.seqlensQ ? 1 : 0,
-                                s.seqlensK ? 1 : 0, s.packed() ? 1 : 0, static_cast<int>(s.pageSize), s.lse ? 1 : 0,
-                                s.probs ? 1 : 0},
-                               " "));
+  return fmt::format(
+      "attention {} {} {} {}", static_cast<int>(s.dtype), s.headDimQk, s.headDimV,
+      fmt::join({static_cast<int>(s.causal), s.windowLeft >= 0 ? 1 : 0, s.windowRight >= 0 ? 1 : 0,
+                 s.softcap > 0 ? 1 : 0, s.mask ? 1 : 0, s.bias ? 1 + static_cast<int>(s.biasDtype) : 0,
+                 s.alibi != Slopes::None ? 1 : 0, s.sink ? 1 : 0, s.seqlensQ ? 1 : 0, s.seqlensK ? 1 : 0,
+                 s.packed() ? 1 : 0, static_cast<int>(s.pageSize), s.lse ? 1 : 0, s.probs ? 1 : 0},
+                " "));
 }
 
 std::int64_t workOf(const AttentionSpec& s) {

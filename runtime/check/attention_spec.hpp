@@ -31,8 +31,8 @@ struct AttentionLayout {
   bool operator==(const AttentionLayout&) const = default;
 };
 
-// What stands where nothing that is visible depends on it: hidden keys and values, rows past their length, biases of
-// hidden keys, entries of no sequence.
+// What stands where nothing that is visible depends on it: hidden keys and values, rows past their length,
+// biases of hidden keys, entries of no sequence.
 enum class Hidden { Ordinary, Nan, Zero };
 
 // Which axes of a mask or bias are full (batch, head, query, key); the others have size 1.
@@ -40,11 +40,12 @@ using Broadcast = std::array<bool, 4>;
 
 enum class Slopes { None, PerHead, PerBatchAndHead };
 
-// An attention problem in words: sizes and options, but no values, which follow from a seed. Sizes are those of
-// io::AttentionCase: packed, batch counts sequences, and seqlenQ and seqlenK the tokens of all of them.
+// An attention problem in words: sizes and options, but no values, which follow from a seed. Sizes are those
+// of io::AttentionCase: packed, batch counts sequences, and seqlenQ and seqlenK the tokens of all of them.
 struct AttentionSpec {
   io::DType dtype = io::DType::F32;
-  std::int64_t batch = 1, numHeadsQ = 1, numHeadsKv = 1, seqlenQ = 1, seqlenK = 1, headDimQk = 1, headDimV = 1;
+  std::int64_t batch = 1, numHeadsQ = 1, numHeadsKv = 1, seqlenQ = 1, seqlenK = 1, headDimQk = 1,
+               headDimV = 1;
 
   io::Causal causal = io::Causal::None;
   std::int64_t windowLeft = -1, windowRight = -1;
@@ -68,15 +69,16 @@ struct AttentionSpec {
   bool operator==(const AttentionSpec&) const = default;
 };
 
-// "f16,B1,Hq2,Hkv1,Tq3,Tk17,Dqk4,Dv4,causal,window=3:-1,lse": what --only takes and failures print. Options that are off
-// are left out.
+// "f16,B1,Hq2,Hkv1,Tq3,Tk17,Dqk4,Dv4,causal,window=3:-1,lse": what --only takes and failures print. Options
+// that are off are left out.
 std::string formatSpec(const AttentionSpec& spec);
 
-// The inverse. Throws std::invalid_argument naming the item that it does not know or that does not fit the others.
+// The inverse. Throws std::invalid_argument naming the item that it does not know or that does not fit the
+// others.
 AttentionSpec parseSpec(std::string_view text);
 
-// Why the parts of a spec do not fit each other, or "": e.g. packed sequences with a mask, a length list of the wrong
-// size, more elements than a check should allocate.
+// Why the parts of a spec do not fit each other, or "": e.g. packed sequences with a mask, a length list of
+// the wrong size, more elements than a check should allocate.
 std::string specMistake(const AttentionSpec& spec);
 
 // Equal for specs that a driver compiles the same pipelines for.

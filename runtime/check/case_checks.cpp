@@ -31,7 +31,8 @@ class CaseCheck final : public Check {
     return spec ? pipelineKey(*spec) : name();
   }
 
-  // A case's values cannot be changed: a random problem of the same sizes and options stands for it if that fails too.
+  // A case's values cannot be changed: a random problem of the same sizes and options stands for it if that
+  // fails too.
   std::optional<Smaller> shrink(const Device& device, const std::string& kernel) override {
     const std::optional<AttentionSpec> spec = attentionSpec();
     if (!spec || !specMistake(*spec).empty()) {

@@ -54,8 +54,8 @@ class Check {
   // failure of the device is an outcome.
   Outcome run(const Device& device, const std::string& kernel);
 
-  // After a failure: looks for a smaller call that fails too, within a bounded number of tries and time. Nothing if this
-  // kind of check cannot be made smaller, or if none of the smaller ones fails.
+  // After a failure: looks for a smaller call that fails too, within a bounded number of tries and time.
+  // Nothing if this kind of check cannot be made smaller, or if none of the smaller ones fails.
   virtual std::optional<Smaller> shrink(const Device& device, const std::string& kernel);
 
  private:

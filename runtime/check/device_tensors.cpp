@@ -144,7 +144,8 @@ void DeviceTensors::watch(const std::string& name, const Tensor& memory, const s
 std::vector<std::string> DeviceTensors::overwritten() const {
   std::vector<std::string> names;
   for (const Entry& entry : entries_) {
-    if (!entry.memory.guardsIntact() || (!entry.views.empty() && !gapsIntact(entry.memory, entry.views, entry.gap))) {
+    if (!entry.memory.guardsIntact() ||
+        (!entry.views.empty() && !gapsIntact(entry.memory, entry.views, entry.gap))) {
       names.push_back(entry.name);
     }
   }

@@ -25,8 +25,8 @@ const char* layoutName(Layout layout);
 enum class Gaps { Nan, Zero };
 
 // The tensors of one call, each with margins. Where a layout leaves gaps between the elements, those hold the
-// same bytes as the margins: 0xff, NaN in every floating-point format; with Gaps::Zero, those of inputs hold 0. Outputs
-// begin as NaN throughout.
+// same bytes as the margins: 0xff, NaN in every floating-point format; with Gaps::Zero, those of inputs hold
+// 0. Outputs begin as NaN throughout.
 class DeviceTensors {
  public:
   explicit DeviceTensors(const Device& device, Gaps gaps = Gaps::Nan) : device_(device), gaps_(gaps) {}
@@ -59,7 +59,8 @@ class DeviceTensors {
     std::byte gap;              // what the others must hold
   };
 
-  Tensor viewOf(const std::string& name, const Tensor& memory, const Shape& shape, Layout layout, std::byte gap);
+  Tensor viewOf(const std::string& name, const Tensor& memory, const Shape& shape, Layout layout,
+                std::byte gap);
 
   Device device_;
   Gaps gaps_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "check/dtype.hpp"
+#include "check/sweep.hpp"
 #include "reference/tolerance.hpp"
 
 namespace saccade::check {
@@ -18,14 +19,22 @@ std::uint64_t streamOf(SaccadeOperator op, std::uint64_t index) {
   return (static_cast<std::uint64_t>(op) << 56) + index;
 }
 
+std::string nameOf(const std::string& prefix, const LayerProblem& problem) {
+  const bool isLimited = problem.sizeLimit != LayerProblem{}.sizeLimit;
+  return fmt::format("{}/{}{}", prefix, problem.index,
+                     isLimited ? fmt::format("@{}", problem.sizeLimit) : "");
+}
+
 }  // namespace
 
-LayerCheck::LayerCheck(const std::string& prefix, std::uint64_t seed, std::uint64_t index, SaccadeOperator op)
-    : Check(fmt::format("{}/{}", prefix, index), "sweep", op),
-      pipelineRandom_(seed, streamOf(op, kPipelineStreams + index / kProblemsPerPipeline)),
-      random_(seed, streamOf(op, index)),
-      dtype_(pipelineRandom_.pick({io::DType::F32, io::DType::F32, io::DType::F16, io::DType::BF16})) {
-  family_ = fmt::format("{} {}", prefix, index / kProblemsPerPipeline);
+LayerCheck::LayerCheck(const std::string& prefix, const LayerProblem& problem, SaccadeOperator op)
+    : Check(nameOf(prefix, problem), "sweep", op),
+      pipelineRandom_(problem.seed, streamOf(op, kPipelineStreams + problem.index / kProblemsPerPipeline)),
+      random_(problem.seed, streamOf(op, problem.index)),
+      dtype_(pipelineRandom_.pick({io::DType::F32, io::DType::F32, io::DType::F16, io::DType::BF16})),
+      problem_(problem),
+      prefix_(prefix),
+      family_(fmt::format("{} {}", prefix, problem.index / kProblemsPerPipeline)) {
   describe(std::string(io::dtypeName(dtype_)));
 }
 
@@ -43,6 +52,25 @@ Outcome LayerCheck::compute(const Device& device, const std::string& kernel) {
       tensors.overwritten());
 }
 
+std::optional<Smaller> LayerCheck::shrink(const Device& device, const std::string& kernel) {
+  unsigned tries = 0;
+  for (const std::int64_t limit : {1, 2, 3, 4, 8, 16, 17, 32, 33, 64, 65, 128}) {
+    const std::unique_ptr<Check> smaller =
+        limit < problem_.sizeLimit
+            ? sweepCheck(problem_.seed, nameOf(prefix_, {problem_.seed, problem_.index, limit}))
+            : nullptr;
+    if (!smaller || smaller->description() == description_) {
+      return std::nullopt;
+    }
+    ++tries;
+    Outcome outcome = smaller->run(device, kernel);
+    if (outcome.state == State::Failed) {
+      return Smaller{smaller->description(), smaller->only(), std::move(outcome), tries};
+    }
+  }
+  return std::nullopt;
+}
+
 const LayerCheck::Expectation& LayerCheck::expectation() {
   if (!expectation_) {
     Expectation wanted{.values = exactResult(), .tolerance = {}};
@@ -55,10 +83,10 @@ const LayerCheck::Expectation& LayerCheck::expectation() {
   return *expectation_;
 }
 
-std::int64_t randomSize(Random& random) {
-  return random.chance(0.6)
-             ? random.pick<std::int64_t>({1, 2, 3, 4, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129})
-             : 1 + random.below(150);
+std::int64_t LayerCheck::randomSize() {
+  return limited(random_.chance(0.6) ? random_.pick<std::int64_t>(
+                                           {1, 2, 3, 4, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129})
+                                     : 1 + random_.below(150));
 }
 
 Layout randomLayout(Random& random) {

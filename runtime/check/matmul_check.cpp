@@ -27,12 +27,11 @@ std::vector<Real> activate(std::vector<Real> x, Activation activation) {
 
 class MatmulCheck final : public LayerCheck {
  public:
-  MatmulCheck(std::uint64_t seed, std::uint64_t index)
-      : LayerCheck("matmul", seed, index, SACCADE_OPERATOR_MATMUL) {
-    batch_ = {1 + random_.below(2), 1 + random_.below(3)};
-    m_ = randomSize(random_);
-    n_ = randomSize(random_);
-    k_ = random_.chance(0.03) ? 0 : randomSize(random_);
+  explicit MatmulCheck(const LayerProblem& problem) : LayerCheck("matmul", problem, SACCADE_OPERATOR_MATMUL) {
+    batch_ = {limited(1 + random_.below(2)), limited(1 + random_.below(3))};
+    m_ = randomSize();
+    n_ = randomSize();
+    k_ = random_.chance(0.03) ? 0 : randomSize();
     while (batch_[0] * batch_[1] * m_ * n_ * k_ > kWorkLimit) {
       m_ = m_ / 2 + 1;
     }
@@ -144,8 +143,8 @@ class MatmulCheck final : public LayerCheck {
 
 }  // namespace
 
-std::unique_ptr<Check> matmulSweepCheck(std::uint64_t seed, std::uint64_t index) {
-  return std::make_unique<MatmulCheck>(seed, index);
+std::unique_ptr<Check> matmulSweepCheck(const LayerProblem& problem) {
+  return std::make_unique<MatmulCheck>(problem);
 }
 
 }  // namespace saccade::check

@@ -15,14 +15,14 @@ namespace {
 
 class PatchEmbedCheck final : public LayerCheck {
  public:
-  PatchEmbedCheck(std::uint64_t seed, std::uint64_t index)
-      : LayerCheck("patch_embed", seed, index, SACCADE_OPERATOR_PATCH_EMBED) {
-    patch_ = random_.pick<std::int64_t>({1, 2, 4, 7, 14, 16});
-    size_ = {.batch = 1 + random_.below(2),
-             .channels = random_.pick<std::int64_t>({1, 3}),
-             .height = patch_ * (1 + random_.below(5)),
-             .width = patch_ * (1 + random_.below(5))};
-    embedDim_ = randomSize(random_);
+  explicit PatchEmbedCheck(const LayerProblem& problem)
+      : LayerCheck("patch_embed", problem, SACCADE_OPERATOR_PATCH_EMBED) {
+    patch_ = limited(random_.pick<std::int64_t>({1, 2, 4, 7, 14, 16}));
+    size_ = {.batch = limited(1 + random_.below(2)),
+             .channels = limited(random_.pick<std::int64_t>({1, 3})),
+             .height = patch_ * limited(1 + random_.below(5)),
+             .width = patch_ * limited(1 + random_.below(5))};
+    embedDim_ = randomSize();
     patches_ = size_.height / patch_ * (size_.width / patch_);
     image_ = randomTensor(random_, dtype_, {size_.batch, size_.channels, size_.height, size_.width});
     weight_ = randomTensor(random_, dtype_, {embedDim_, size_.channels, patch_, patch_},
@@ -99,8 +99,8 @@ class PatchEmbedCheck final : public LayerCheck {
 
 }  // namespace
 
-std::unique_ptr<Check> patchEmbedSweepCheck(std::uint64_t seed, std::uint64_t index) {
-  return std::make_unique<PatchEmbedCheck>(seed, index);
+std::unique_ptr<Check> patchEmbedSweepCheck(const LayerProblem& problem) {
+  return std::make_unique<PatchEmbedCheck>(problem);
 }
 
 }  // namespace saccade::check

@@ -57,8 +57,8 @@ bool sameElements(const io::TensorData& a, const io::TensorData& b, std::size_t 
 }
 
 // The first element of [first, first + count) that differs, or that is not NaN where `mustBeNan`.
-std::optional<std::size_t> firstWrong(const io::TensorData& got, const io::TensorData& before, std::size_t first,
-                                      std::size_t count, bool mustBeNan) {
+std::optional<std::size_t> firstWrong(const io::TensorData& got, const io::TensorData& before,
+                                      std::size_t first, std::size_t count, bool mustBeNan) {
   if (!mustBeNan && sameElements(got, before, first, count)) {
     return std::nullopt;
   }
@@ -71,9 +71,11 @@ std::optional<std::size_t> firstWrong(const io::TensorData& got, const io::Tenso
 }
 
 // What is wrong after key `key` was changed to `value`, if anything.
-std::optional<reference::TensorComparison> judgeInfluence(const ProbeRows& rows, const io::AttentionCase& problem,
-                                                          const AttentionOutputs& before, const AttentionOutputs& after,
-                                                          std::int64_t key, double value) {
+std::optional<reference::TensorComparison> judgeInfluence(const ProbeRows& rows,
+                                                          const io::AttentionCase& problem,
+                                                          const AttentionOutputs& before,
+                                                          const AttentionOutputs& after, std::int64_t key,
+                                                          double value) {
   std::optional<reference::TensorComparison> wrong;
   const auto headDim = static_cast<std::size_t>(problem.headDimV);
   rows.forEach([&](std::int64_t b, std::int64_t h, std::int64_t i) {
@@ -84,7 +86,8 @@ std::optional<reference::TensorComparison> judgeInfluence(const ProbeRows& rows,
     }
     const std::string what = fmt::format("key {}, which row {} {}, was changed to {}", key, i,
                                          sees ? "sees" : "does not see", value);
-    const auto report = [&](const char* tensor, const io::TensorData& got, const io::TensorData& old, std::size_t at) {
+    const auto report = [&](const char* tensor, const io::TensorData& got, const io::TensorData& old,
+                            std::size_t at) {
       wrong = differing(tensor, got, at, mustBeNan ? kNan : old.at(at), what);
     };
     if (const auto at = firstWrong(after.out, before.out, row * headDim, headDim, mustBeNan)) {
@@ -98,8 +101,8 @@ std::optional<reference::TensorComparison> judgeInfluence(const ProbeRows& rows,
   return wrong;
 }
 
-Outcome repeatRuns(const Device& device, const std::string& kernel, const AttentionSpec& spec, std::uint64_t seed,
-                   int runs) {
+Outcome repeatRuns(const Device& device, const std::string& kernel, const AttentionSpec& spec,
+                   std::uint64_t seed, int runs) {
   AttentionCall call(device, makeSample(spec, seed), kernel);
   call.run();
   const AttentionOutputs first = call.outputs();
@@ -116,7 +119,8 @@ Outcome repeatRuns(const Device& device, const std::string& kernel, const Attent
 
 }  // namespace
 
-Outcome probeCausality(const Device& device, const std::string& kernel, const AttentionSpec& spec, std::uint64_t seed) {
+Outcome probeCausality(const Device& device, const std::string& kernel, const AttentionSpec& spec,
+                       std::uint64_t seed) {
   const AttentionSample sample = makeSample(spec, seed);
   const io::AttentionCase& problem = sample.problem;
   const ProbeRows rows(problem);
@@ -136,7 +140,8 @@ Outcome probeCausality(const Device& device, const std::string& kernel, const At
   return judge(tensors, call.overwritten());
 }
 
-Outcome probePadding(const Device& device, const std::string& kernel, const AttentionSpec& spec, std::uint64_t seed) {
+Outcome probePadding(const Device& device, const std::string& kernel, const AttentionSpec& spec,
+                     std::uint64_t seed) {
   const auto run = [&](Hidden hidden, Gaps gaps) {
     AttentionSpec changed = spec;
     changed.hidden = hidden;
@@ -160,7 +165,8 @@ Outcome probePadding(const Device& device, const std::string& kernel, const Atte
   return judge(tensors, overwritten.empty() ? overwrittenZeros : overwritten);
 }
 
-Outcome probeLayout(const Device& device, const std::string& kernel, const AttentionSpec& spec, std::uint64_t seed) {
+Outcome probeLayout(const Device& device, const std::string& kernel, const AttentionSpec& spec,
+                    std::uint64_t seed) {
   std::vector<reference::TensorComparison> tensors;
   std::vector<std::string> overwritten;
   const auto run = [&](const AttentionSample& sample) {
@@ -193,7 +199,8 @@ Outcome probeLayout(const Device& device, const std::string& kernel, const Atten
   return judge(tensors, overwritten);
 }
 
-Outcome probeRepeat(const Device& device, const std::string& kernel, const AttentionSpec& spec, std::uint64_t seed) {
+Outcome probeRepeat(const Device& device, const std::string& kernel, const AttentionSpec& spec,
+                    std::uint64_t seed) {
   return repeatRuns(device, kernel, spec, seed, 20);
 }
 

@@ -53,8 +53,8 @@ reference::TensorComparison differing(const std::string& tensor, const io::Tenso
 reference::TensorComparison compareBits(const std::string& tensor, const io::TensorData& got,
                                         const io::TensorData& expected, const std::string& what) {
   const std::size_t size = io::dtypeSize(got.dtype());
-  const auto [mine, other] = std::mismatch(got.bytes().begin(), got.bytes().end(), expected.bytes().begin(),
-                                           expected.bytes().end());
+  const auto [mine, other] =
+      std::mismatch(got.bytes().begin(), got.bytes().end(), expected.bytes().begin(), expected.bytes().end());
   if (got.shape() == expected.shape() && mine == got.bytes().end()) {
     reference::TensorComparison same;
     same.tensor = tensor;
@@ -66,7 +66,8 @@ reference::TensorComparison compareBits(const std::string& tensor, const io::Ten
   return differing(tensor, got, index, expected.at(index), what);
 }
 
-std::vector<reference::TensorComparison> compareAllBits(const AttentionOutputs& got, const AttentionOutputs& expected,
+std::vector<reference::TensorComparison> compareAllBits(const AttentionOutputs& got,
+                                                        const AttentionOutputs& expected,
                                                         const std::string& what) {
   std::vector<reference::TensorComparison> tensors = {compareBits("out", got.out, expected.out, what)};
   if (expected.lse.elementCount() > 0) {

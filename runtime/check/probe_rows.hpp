@@ -43,13 +43,14 @@ class ProbeRows {
 reference::TensorComparison differing(const std::string& tensor, const io::TensorData& got, std::size_t index,
                                       double expected, const std::string& what);
 
-// The first element in which two runs that must be the same differ; passed if there is none. `what` says what was changed
-// in between.
+// The first element in which two runs that must be the same differ; passed if there is none. `what` says what
+// was changed in between.
 reference::TensorComparison compareBits(const std::string& tensor, const io::TensorData& got,
                                         const io::TensorData& expected, const std::string& what);
 
 // All outputs of two runs.
-std::vector<reference::TensorComparison> compareAllBits(const AttentionOutputs& got, const AttentionOutputs& expected,
+std::vector<reference::TensorComparison> compareAllBits(const AttentionOutputs& got,
+                                                        const AttentionOutputs& expected,
                                                         const std::string& what);
 
 }  // namespace saccade::check

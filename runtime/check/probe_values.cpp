@@ -7,8 +7,8 @@
 #include "check/spec_check.hpp"
 #include "reference/tolerance.hpp"
 
-// Probes whose right results follow from what is visible alone, without computing a score: they do not rest on the
-// scalar path.
+// Probes whose right results follow from what is visible alone, without computing a score: they do not rest
+// on the scalar path.
 
 namespace saccade::check {
 
@@ -17,7 +17,8 @@ namespace {
 using reference::TensorTolerance;
 
 io::TensorData constants(const io::TensorData& like, double value) {
-  return io::TensorData::fromDoubles(like.dtype(), like.shape(), std::vector<double>(like.elementCount(), value));
+  return io::TensorData::fromDoubles(like.dtype(), like.shape(),
+                                     std::vector<double>(like.elementCount(), value));
 }
 
 // Sums in fp32 of values up to `magnitude`, rounded once.
@@ -43,8 +44,8 @@ class Values {
   std::vector<double> values_;
 };
 
-// Runs a sample and compares with what `expected(row, b, h, c)` says of every element of out; `lse`, if given, one
-// value per row.
+// Runs a sample and compares with what `expected(row, b, h, c)` says of every element of out; `lse`, if
+// given, one value per row.
 template <typename Expected>
 Outcome runAndCompare(const Device& device, const std::string& kernel, const AttentionSample& sample,
                       const ProbeRows& rows, const TensorTolerance& tolerance, Expected expected,
@@ -75,7 +76,8 @@ Outcome runAndCompare(const Device& device, const std::string& kernel, const Att
 
 }  // namespace
 
-Outcome probeHeads(const Device& device, const std::string& kernel, const AttentionSpec& spec, std::uint64_t seed) {
+Outcome probeHeads(const Device& device, const std::string& kernel, const AttentionSpec& spec,
+                   std::uint64_t seed) {
   AttentionSample sample = makeSample(spec, seed);
   io::AttentionCase& problem = sample.problem;
   const std::size_t headAxis = 1;  // of [B,Hkv,Tk,Dv] and of [Tk,Hkv,Dv]
@@ -85,16 +87,16 @@ Outcome probeHeads(const Device& device, const std::string& kernel, const Attent
   }
   problem.v = io::TensorData::fromDoubles(spec.dtype, problem.v.shape(), heads);
   const ProbeRows rows(problem);
-  return runAndCompare(device, kernel, sample, rows,
-                       toleranceFor(spec.dtype, static_cast<double>(problem.numHeadsKv)),
-                       [&](std::size_t row, std::int64_t, std::int64_t h, std::int64_t) {
-                         return rows.visibleKeys(row) == 0
-                                    ? 0.0
-                                    : static_cast<double>(h * problem.numHeadsKv / problem.numHeadsQ);
-                       });
+  return runAndCompare(
+      device, kernel, sample, rows, toleranceFor(spec.dtype, static_cast<double>(problem.numHeadsKv)),
+      [&](std::size_t row, std::int64_t, std::int64_t h, std::int64_t) {
+        return rows.visibleKeys(row) == 0 ? 0.0
+                                          : static_cast<double>(h * problem.numHeadsKv / problem.numHeadsQ);
+      });
 }
 
-Outcome probeKeyCount(const Device& device, const std::string& kernel, const AttentionSpec& spec, std::uint64_t seed) {
+Outcome probeKeyCount(const Device& device, const std::string& kernel, const AttentionSpec& spec,
+                      std::uint64_t seed) {
   AttentionSample sample = makeSample(spec, seed);
   io::AttentionCase& problem = sample.problem;
   problem.q = constants(problem.q, 0);
@@ -105,19 +107,21 @@ Outcome probeKeyCount(const Device& device, const std::string& kernel, const Att
     lse[rows.lseIndex(b, h, i)] = std::log(static_cast<double>(rows.visibleKeys(rows.row(b, h, i))));
   });
   const double magnitude = reference::largestMagnitude(problem.v.toDoubles());
-  return runAndCompare(device, kernel, sample, rows, toleranceFor(spec.dtype, magnitude),
-                       [&](std::size_t row, std::int64_t b, std::int64_t h, std::int64_t c) {
-                         double sum = 0;
-                         for (std::int64_t j = 0; j < problem.seqlenK; ++j) {
-                           sum += rows.sees(row, j) ? values.at(b, h, j, c) : 0;
-                         }
-                         const std::size_t count = rows.visibleKeys(row);
-                         return count == 0 ? 0 : sum / static_cast<double>(count);
-                       },
-                       lse);
+  return runAndCompare(
+      device, kernel, sample, rows, toleranceFor(spec.dtype, magnitude),
+      [&](std::size_t row, std::int64_t b, std::int64_t h, std::int64_t c) {
+        double sum = 0;
+        for (std::int64_t j = 0; j < problem.seqlenK; ++j) {
+          sum += rows.sees(row, j) ? values.at(b, h, j, c) : 0;
+        }
+        const std::size_t count = rows.visibleKeys(row);
+        return count == 0 ? 0 : sum / static_cast<double>(count);
+      },
+      lse);
 }
 
-Outcome probeOneKey(const Device& device, const std::string& kernel, const AttentionSpec& spec, std::uint64_t seed) {
+Outcome probeOneKey(const Device& device, const std::string& kernel, const AttentionSpec& spec,
+                    std::uint64_t seed) {
   constexpr double kLarge = 60;  // scores of some thousands, of both signs
   AttentionSample sample = makeSample(spec, seed);
   io::AttentionCase& problem = sample.problem;
@@ -134,7 +138,9 @@ Outcome probeOneKey(const Device& device, const std::string& kernel, const Atten
       lone[row] = rows.sees(row, j) ? j : lone[row];
     }
     if (rows.visibleKeys(row) > 1) {
-      return {.state = State::NotRun, .reason = "one_key needs a problem whose rows see one key at most", .worst = {}};
+      return {.state = State::NotRun,
+              .reason = "one_key needs a problem whose rows see one key at most",
+              .worst = {}};
     }
   }
   const double magnitude = reference::largestMagnitude(problem.v.toDoubles());

@@ -19,14 +19,15 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class RowCheck : public LayerCheck {
  protected:
-  RowCheck(const std::string& prefix, std::uint64_t seed, std::uint64_t index, SaccadeOperator op,
-           double deviation, double mean)
-      : LayerCheck(prefix, seed, index, op) {
-    n_ = random_.chance(0.3) ? random_.pick<std::int64_t>({255, 256, 257, 384, 768, 1023, 1025})
-                             : randomSize(random_);
-    x_ =
-        randomTensor(random_, dtype_, {1 + random_.below(2), 1 + random_.below(3), 1 + random_.below(20), n_},
-                     deviation, mean);
+  RowCheck(const std::string& prefix, const LayerProblem& problem, SaccadeOperator op, double deviation,
+           double mean)
+      : LayerCheck(prefix, problem, op) {
+    n_ = random_.chance(0.3) ? limited(random_.pick<std::int64_t>({255, 256, 257, 384, 768, 1023, 1025}))
+                             : randomSize();
+    x_ = randomTensor(
+        random_, dtype_,
+        {limited(1 + random_.below(2)), limited(1 + random_.below(3)), limited(1 + random_.below(20)), n_},
+        deviation, mean);
     layout_ = randomLayout(random_);
     outLayout_ = randomLayout(random_);
     describe(
@@ -48,8 +49,8 @@ class RowCheck : public LayerCheck {
 
 class LayerNormCheck final : public RowCheck {
  public:
-  LayerNormCheck(std::uint64_t seed, std::uint64_t index)
-      : RowCheck("layer_norm", seed, index, SACCADE_OPERATOR_LAYER_NORM, 2, 0.5) {
+  explicit LayerNormCheck(const LayerProblem& problem)
+      : RowCheck("layer_norm", problem, SACCADE_OPERATOR_LAYER_NORM, 2, 0.5) {
     epsilon_ = random_.pick({1e-5f, 1e-6f, 1e-12f, 0.1f});
     if (pipelineRandom_.chance(0.7)) {
       weight_ = randomTensor(random_, dtype_, {n_}, 0.3, 1);
@@ -88,8 +89,8 @@ class LayerNormCheck final : public RowCheck {
 
 class SoftmaxCheck final : public RowCheck {
  public:
-  SoftmaxCheck(std::uint64_t seed, std::uint64_t index)
-      : RowCheck("softmax", seed, index, SACCADE_OPERATOR_SOFTMAX, 3, 0) {
+  explicit SoftmaxCheck(const LayerProblem& problem)
+      : RowCheck("softmax", problem, SACCADE_OPERATOR_SOFTMAX, 3, 0) {
     if (random_.chance(0.5)) {
       hideSome();
     }
@@ -138,8 +139,8 @@ class SoftmaxCheck final : public RowCheck {
 
 class ActivationCheck final : public RowCheck {
  public:
-  ActivationCheck(std::uint64_t seed, std::uint64_t index)
-      : RowCheck("activation", seed, index, SACCADE_OPERATOR_ACTIVATION, 4, 0) {
+  explicit ActivationCheck(const LayerProblem& problem)
+      : RowCheck("activation", problem, SACCADE_OPERATOR_ACTIVATION, 4, 0) {
     isTanh_ = pipelineRandom_.chance(0.5);
     describe(isTanh_ ? "gelu tanh" : "gelu");
   }
@@ -161,16 +162,16 @@ class ActivationCheck final : public RowCheck {
 
 }  // namespace
 
-std::unique_ptr<Check> layerNormSweepCheck(std::uint64_t seed, std::uint64_t index) {
-  return std::make_unique<LayerNormCheck>(seed, index);
+std::unique_ptr<Check> layerNormSweepCheck(const LayerProblem& problem) {
+  return std::make_unique<LayerNormCheck>(problem);
 }
 
-std::unique_ptr<Check> softmaxSweepCheck(std::uint64_t seed, std::uint64_t index) {
-  return std::make_unique<SoftmaxCheck>(seed, index);
+std::unique_ptr<Check> softmaxSweepCheck(const LayerProblem& problem) {
+  return std::make_unique<SoftmaxCheck>(problem);
 }
 
-std::unique_ptr<Check> activationSweepCheck(std::uint64_t seed, std::uint64_t index) {
-  return std::make_unique<ActivationCheck>(seed, index);
+std::unique_ptr<Check> activationSweepCheck(const LayerProblem& problem) {
+  return std::make_unique<ActivationCheck>(problem);
 }
 
 }  // namespace saccade::check

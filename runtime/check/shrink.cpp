@@ -68,8 +68,14 @@ class Candidates {
     specs_.clear();
     // All of them at once: a fault of plain attention is then found in one step.
     add([](AttentionSpec& s) {
-      s = {.dtype = s.dtype, .batch = s.batch, .numHeadsQ = s.numHeadsQ, .numHeadsKv = s.numHeadsKv,
-           .seqlenQ = s.seqlenQ, .seqlenK = s.seqlenK, .headDimQk = s.headDimQk, .headDimV = s.headDimV,
+      s = {.dtype = s.dtype,
+           .batch = s.batch,
+           .numHeadsQ = s.numHeadsQ,
+           .numHeadsKv = s.numHeadsKv,
+           .seqlenQ = s.seqlenQ,
+           .seqlenK = s.seqlenK,
+           .headDimQk = s.headDimQk,
+           .headDimV = s.headDimV,
            .causal = s.causal};
     });
     add([](AttentionSpec& s) { s.layout = AttentionLayout{.packing = s.layout.packing}; });
@@ -201,7 +207,10 @@ class Search {
  public:
   Search(const AttentionSpec& failing, const std::function<bool(const AttentionSpec&)>& fails,
          const ShrinkLimits& limits)
-      : best_{failing, 0}, fails_(fails), limits_(limits), end_(std::chrono::steady_clock::now() + limits.time) {}
+      : best_{failing, 0},
+        fails_(fails),
+        limits_(limits),
+        end_(std::chrono::steady_clock::now() + limits.time) {}
 
   std::optional<Shrunk> run() {
     for (bool again = true; again && !ended_;) {
@@ -247,7 +256,8 @@ class Search {
 
 }  // namespace
 
-std::optional<Shrunk> shrinkSpec(const AttentionSpec& failing, const std::function<bool(const AttentionSpec&)>& fails,
+std::optional<Shrunk> shrinkSpec(const AttentionSpec& failing,
+                                 const std::function<bool(const AttentionSpec&)>& fails,
                                  const ShrinkLimits& limits) {
   return Search(failing, fails, limits).run();
 }

@@ -19,11 +19,12 @@ struct Shrunk {
   unsigned tries = 0;
 };
 
-// Makes a failing problem smaller, one step after the other, as long as it keeps failing: fewer tokens, heads and batch
-// entries, which need no new pipeline; then options switched off one by one; then smaller head dims. The result is such
-// that no single step makes it smaller, unless a limit ended the search. `fails` runs a problem. Nothing if the very first
-// steps all pass.
-std::optional<Shrunk> shrinkSpec(const AttentionSpec& failing, const std::function<bool(const AttentionSpec&)>& fails,
+// Makes a failing problem smaller, one step after the other, as long as it keeps failing: fewer tokens, heads
+// and batch entries, which need no new pipeline; then options switched off one by one; then smaller head
+// dims. The result is such that no single step makes it smaller, unless a limit ended the search. `fails`
+// runs a problem. Nothing if the very first steps all pass.
+std::optional<Shrunk> shrinkSpec(const AttentionSpec& failing,
+                                 const std::function<bool(const AttentionSpec&)>& fails,
                                  const ShrinkLimits& limits = {});
 
 }  // namespace saccade::check

@@ -33,7 +33,8 @@ TensorTolerance probsTolerance(const TensorTolerance& fp32, io::DType storage) {
 
 class SpecCheck : public Check {
  public:
-  SpecCheck(std::string kind, std::string name, std::string group, const AttentionSpec& spec, std::uint64_t seed)
+  SpecCheck(std::string kind, std::string name, std::string group, const AttentionSpec& spec,
+            std::uint64_t seed)
       : Check(std::move(name), std::move(group), SACCADE_OPERATOR_ATTENTION),
         kind_(std::move(kind)),
         spec_(spec),
@@ -86,8 +87,8 @@ class AttentionCheck final : public SpecCheck {
     call.run();
     const AttentionOutputs outputs = call.outputs();
     std::vector<reference::TensorComparison> tensors;
-    const auto add = [&](const std::string& name, const io::TensorData& got, const std::vector<double>& expected,
-                         const TensorTolerance& tolerance) {
+    const auto add = [&](const std::string& name, const io::TensorData& got,
+                         const std::vector<double>& expected, const TensorTolerance& tolerance) {
       const auto zero = wanted.zeros.find(name);
       tensors.push_back(reference::compareTensor(
           name, got, io::TensorData::fromDoubles(io::DType::F64, got.shape(), expected), tolerance,
@@ -137,27 +138,30 @@ class PropertyCheck final : public SpecCheck {
 
 struct Kind {
   const char* name;
-  Probe probe;            // nullptr: AttentionCheck
+  Probe probe;             // nullptr: AttentionCheck
   const char* builtIn[7];  // problems, up to the first nullptr
 };
 
-// Few head dims and few sets of options, so that the properties share pipelines; token counts on both sides of the
-// edges of tiles.
+// Few head dims and few sets of options, so that the properties share pipelines; token counts on both sides
+// of the edges of tiles.
 constexpr Kind kKinds[] = {
     {"attention", nullptr, {}},
     {"causality",
      probeCausality,
      {"f32,B1,Hq2,Hkv1,Tq33,Tk40,Dqk8,Dv8,causal,lse", "f16,B1,Hq3,Hkv1,Tq17,Tk16,Dqk64,Dv64,causal,lse",
-      "bf16,B2,Hq2,Hkv2,Tq20,Tk13,Dqk8,Dv8,causal=top_left,lse", "f32,B1,Hq2,Hkv1,Tq31,Tk33,Dqk8,Dv8,window=5:2,lse",
+      "bf16,B2,Hq2,Hkv2,Tq20,Tk13,Dqk8,Dv8,causal=top_left,lse",
+      "f32,B1,Hq2,Hkv1,Tq31,Tk33,Dqk8,Dv8,window=5:2,lse",
       "f16,B3,Hq2,Hkv1,Tq30,Tk40,Dqk8,Dv8,causal,cu_q=0/7/7/28,cu_k=0/19/24/40,lse",
       "bf16,B2,Hq2,Hkv1,Tq9,Tk32,Dqk64,Dv64,causal,seqlens_k=31/18,page=16,lse"}},
     {"padding",
      probePadding,
-     {"f32,B3,Hq2,Hkv1,Tq33,Tk65,Dqk8,Dv8,seqlens_q=33/0/16,seqlens_k=65/31/0,lse,q=padded,k=slice,v=padded,out=slice",
+     {"f32,B3,Hq2,Hkv1,Tq33,Tk65,Dqk8,Dv8,seqlens_q=33/0/16,seqlens_k=65/31/"
+      "0,lse,q=padded,k=slice,v=padded,out=slice",
       "f16,B2,Hq3,Hkv1,Tq17,Tk129,Dqk64,Dv64,seqlens_k=128/33,lse,q=slice,k=padded,v=slice,out=padded",
       "bf16,B2,Hq2,Hkv2,Tq16,Tk66,Dqk20,Dv20,seqlens_k=65/1,page=3,lse,k=padded,v=slice,out=padded",
       "f16,B2,Hq2,Hkv1,Tq5,Tk64,Dqk8,Dv8,seqlens_k=63/16,page=16,packing=interleaved_kv,lse",
-      "f32,B3,Hq2,Hkv1,Tq40,Tk50,Dqk8,Dv8,causal,cu_q=0/17/17/36,cu_k=0/16/33/45,lse,q=slice,k=slice,v=padded",
+      "f32,B3,Hq2,Hkv1,Tq40,Tk50,Dqk8,Dv8,causal,cu_q=0/17/17/36,cu_k=0/16/33/"
+      "45,lse,q=slice,k=slice,v=padded",
       "f32,B3,Hq2,Hkv1,Tq40,Tk50,Dqk8,Dv8,cu_q=0/17/17/36,cu_k=0/16/33/45,page=16,lse"}},
     {"heads",
      probeHeads,
@@ -166,14 +170,16 @@ constexpr Kind kKinds[] = {
       "f16,B2,Hq12,Hkv1,Tq4,Tk32,Dqk8,Dv8,seqlens_k=20/31,page=16,lse"}},
     {"key_count",
      probeKeyCount,
-     {"f32,B2,Hq2,Hkv1,Tq17,Tk65,Dqk8,Dv8,seqlens_k=64/33,lse", "f16,B1,Hq2,Hkv1,Tq33,Tk129,Dqk64,Dv64,causal,lse",
-      "f32,B1,Hq2,Hkv1,Tq33,Tk31,Dqk8,Dv8,window=5:2,lse", "bf16,B2,Hq4,Hkv2,Tq16,Tk40,Dqk8,Dv8,mask=b-qk,lse",
+     {"f32,B2,Hq2,Hkv1,Tq17,Tk65,Dqk8,Dv8,seqlens_k=64/33,lse",
+      "f16,B1,Hq2,Hkv1,Tq33,Tk129,Dqk64,Dv64,causal,lse", "f32,B1,Hq2,Hkv1,Tq33,Tk31,Dqk8,Dv8,window=5:2,lse",
+      "bf16,B2,Hq4,Hkv2,Tq16,Tk40,Dqk8,Dv8,mask=b-qk,lse",
       "f32,B3,Hq2,Hkv1,Tq40,Tk50,Dqk8,Dv8,causal,cu_q=0/17/17/36,cu_k=0/16/33/45,lse",
       "bf16,B2,Hq2,Hkv1,Tq9,Tk32,Dqk64,Dv64,causal,seqlens_k=31/18,page=16,lse"}},
     {"one_key",
      probeOneKey,
      {"f32,B2,Hq3,Hkv1,Tq17,Tk1,Dqk8,Dv8,lse", "f16,B1,Hq4,Hkv2,Tq3,Tk1,Dqk64,Dv64,lse",
-      "bf16,B2,Hq2,Hkv2,Tq1,Tk1,Dqk8,Dv8,softcap=30,lse", "f32,B1,Hq2,Hkv1,Tq31,Tk33,Dqk8,Dv8,window=0:0,lse"}},
+      "bf16,B2,Hq2,Hkv2,Tq1,Tk1,Dqk8,Dv8,softcap=30,lse",
+      "f32,B1,Hq2,Hkv1,Tq31,Tk33,Dqk8,Dv8,window=0:0,lse"}},
     {"layout",
      probeLayout,
      {"f32,B2,Hq3,Hkv1,Tq33,Tk33,Dqk8,Dv8,lse", "f16,B2,Hq4,Hkv2,Tq17,Tk65,Dqk64,Dv64,causal,lse",
@@ -188,7 +194,8 @@ constexpr Kind kKinds[] = {
 };
 
 const Kind* findKind(std::string_view name) {
-  const auto found = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return k.name == name; });
+  const auto found =
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return k.name == name; });
   return found == std::end(kKinds) ? nullptr : found;
 }
 
@@ -210,7 +217,8 @@ std::string specMistakeFor(const std::string& kind, const AttentionSpec& spec) {
     return mistake;
   }
   const bool hasSink = spec.sink, hasScores = spec.bias || spec.alibi != Slopes::None;
-  if ((kind == "heads" || kind == "key_count" || kind == "one_key") && (hasSink || spec.visibleNan || spec.probs)) {
+  if ((kind == "heads" || kind == "key_count" || kind == "one_key") &&
+      (hasSink || spec.visibleNan || spec.probs)) {
     return kind + " excludes sink, nan and probs";
   }
   if (kind == "key_count" && hasScores) {
@@ -247,7 +255,8 @@ std::unique_ptr<Check> parseSpecCheck(std::string_view text, std::uint64_t seed)
   if (const std::string mistake = specMistakeFor(kind->name, spec); !mistake.empty()) {
     throw std::invalid_argument(fmt::format("'{}': {}", text, mistake));
   }
-  return makeSpecCheck(kind->name, std::string(text), kind->probe == nullptr ? "sweep" : "properties", spec, seed);
+  return makeSpecCheck(kind->name, std::string(text), kind->probe == nullptr ? "sweep" : "properties", spec,
+                       seed);
 }
 
 Checks propertyChecks(std::uint64_t seed, bool thorough) {
@@ -255,7 +264,8 @@ Checks propertyChecks(std::uint64_t seed, bool thorough) {
   for (const Kind& kind : kKinds) {
     const std::string name = thorough && kind.probe == probeRepeat ? "repeat1000" : kind.name;
     for (int i = 0; i < static_cast<int>(std::size(kind.builtIn)) && kind.builtIn[i] != nullptr; ++i) {
-      checks.push_back(makeSpecCheck(name, fmt::format("{}/{}", name, i), "properties", parseSpec(kind.builtIn[i]), seed));
+      checks.push_back(
+          makeSpecCheck(name, fmt::format("{}/{}", name, i), "properties", parseSpec(kind.builtIn[i]), seed));
     }
   }
   return checks;

@@ -30,8 +30,8 @@ const std::vector<std::string>& specKinds();
 // Why a check of that kind cannot have this problem, or "": e.g. heads with a sink.
 std::string specMistakeFor(const std::string& kind, const AttentionSpec& spec);
 
-// "KIND:SPEC", as Check::only of these checks gives it. nullptr if it does not begin with a kind and a colon; throws
-// std::invalid_argument for a mistake behind it.
+// "KIND:SPEC", as Check::only of these checks gives it. nullptr if it does not begin with a kind and a colon;
+// throws std::invalid_argument for a mistake behind it.
 std::unique_ptr<Check> parseSpecCheck(std::string_view text, std::uint64_t seed);
 
 // The built-in problems of each property: group "properties".

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <string_view>
 
 #include "check/attention_draw.hpp"
 #include "check/layer_check.hpp"
@@ -15,12 +16,19 @@ namespace {
 
 struct Sweep {
   std::string prefix;
-  std::unique_ptr<Check> (*make)(std::uint64_t seed, std::uint64_t index);
+  std::unique_ptr<Check> (*make)(const LayerProblem& problem);
   std::uint32_t share;  // one check for that many of attention
 };
 
-std::unique_ptr<Check> attentionSweepCheck(std::uint64_t seed, std::uint64_t index) {
-  return makeSpecCheck("attention", fmt::format("attention/{}", index), "sweep", drawSpec(seed, index), seed);
+template <typename Number>
+bool parse(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() && !text.empty();
+}
+
+std::unique_ptr<Check> attentionSweepCheck(const LayerProblem& problem) {
+  return makeSpecCheck("attention", fmt::format("attention/{}", problem.index), "sweep",
+                       drawSpec(problem.seed, problem.index), problem.seed);
 }
 
 const std::vector<Sweep>& sweeps() {
@@ -39,7 +47,7 @@ Checks sweepChecks(std::uint64_t seed, std::uint32_t attentionCount) {
   for (const Sweep& sweep : sweeps()) {
     const std::uint32_t count = (attentionCount + sweep.share - 1) / sweep.share;
     for (std::uint32_t index = 0; index < count; ++index) {
-      checks.push_back(sweep.make(seed, index));
+      checks.push_back(sweep.make({.seed = seed, .index = index}));
     }
   }
   return checks;
@@ -50,12 +58,14 @@ std::unique_ptr<Check> sweepCheck(std::uint64_t seed, const std::string& name) {
     if (!name.starts_with(sweep.prefix)) {
       continue;
     }
-    std::uint64_t index = 0;
-    const char* begin = name.data() + sweep.prefix.size();
-    const char* end = name.data() + name.size();
-    const auto [stop, error] = std::from_chars(begin, end, index);
-    if (error == std::errc{} && stop == end && begin != end) {
-      return sweep.make(seed, index);
+    const std::string_view number = std::string_view(name).substr(sweep.prefix.size());
+    const std::size_t at = number.find('@');
+    LayerProblem problem{.seed = seed};
+    const bool hasLimit = at != std::string_view::npos;
+    if (parse(number.substr(0, at), problem.index) &&
+        (!hasLimit || (sweep.make != attentionSweepCheck && parse(number.substr(at + 1), problem.sizeLimit) &&
+                       problem.sizeLimit > 0))) {
+      return sweep.make(problem);
     }
   }
   return nullptr;
@@ -64,7 +74,8 @@ std::unique_ptr<Check> sweepCheck(std::uint64_t seed, const std::string& name) {
 Checks shapeChecks(std::uint64_t seed, bool thorough) {
   Checks checks;
   for (const AttentionSpec& spec : shapeSpecs(thorough)) {
-    checks.push_back(makeSpecCheck("attention", fmt::format("shapes/{}", checks.size()), "shapes", spec, seed));
+    checks.push_back(
+        makeSpecCheck("attention", fmt::format("shapes/{}", checks.size()), "shapes", spec, seed));
   }
   return checks;
 }

@@ -10,7 +10,8 @@ namespace saccade::check {
 namespace {
 
 constexpr const char* kLarge =
-    "f16,B3,Hq12,Hkv2,Tq129,Tk255,Dqk64,Dv64,causal,window=40:7,softcap=30,mask=bhqk,bias=f16:b-qk,alibi=bh,sink,"
+    "f16,B3,Hq12,Hkv2,Tq129,Tk255,Dqk64,Dv64,causal,window=40:7,softcap=30,mask=bhqk,bias=f16:b-qk,alibi=bh,"
+    "sink,"
     "seqlens_q=129/40/7,seqlens_k=255/100/33,lse,probs,q=slice,k=padded,v=slice,out=bshd,hidden=nan,data=5";
 
 std::string shrunkText(const std::string& from, const std::function<bool(const AttentionSpec&)>& fails) {
@@ -25,7 +26,8 @@ TEST(Shrink, LeavesWhatAFaultNeedsAndNothingElse) {
             "f32,B1,Hq1,Hkv1,Tq1,Tk1,Dqk1,Dv33,mask=----");
   EXPECT_EQ(shrunkText(kLarge,
                        [](const AttentionSpec& s) {
-                         return s.dtype == io::DType::F16 && s.numHeadsQ / s.numHeadsKv > 1 && s.windowRight >= 0;
+                         return s.dtype == io::DType::F16 && s.numHeadsQ / s.numHeadsKv > 1 &&
+                                s.windowRight >= 0;
                        }),
             "f16,B1,Hq2,Hkv1,Tq1,Tk1,Dqk1,Dv1,window=-1:7");
 }
@@ -56,10 +58,12 @@ TEST(Shrink, StopsAtItsLimits) {
     ++calls;
     return true;
   };
-  const auto shrunk = shrinkSpec(parseSpec(kLarge), fails, {.tries = 7, .time = std::chrono::milliseconds(60000)});
+  const auto shrunk =
+      shrinkSpec(parseSpec(kLarge), fails, {.tries = 7, .time = std::chrono::milliseconds(60000)});
   EXPECT_EQ(calls, 7u);
   EXPECT_EQ(shrunk->tries, 7u);
-  EXPECT_FALSE(shrinkSpec(parseSpec(kLarge), fails, {.tries = 7, .time = std::chrono::milliseconds(0)}).has_value());
+  EXPECT_FALSE(
+      shrinkSpec(parseSpec(kLarge), fails, {.tries = 7, .time = std::chrono::milliseconds(0)}).has_value());
   EXPECT_FALSE(shrinkSpec(parseSpec(kLarge), [](const AttentionSpec&) { return false; }).has_value());
 }
 

@@ -26,8 +26,10 @@ TEST(Spec, TextAndBackIsTheSameProblem) {
 
 TEST(Spec, EveryOptionIsReadWhereItStands) {
   const AttentionSpec spec = parseSpec(
-      "f16,B2,Hq6,Hkv3,Tq4,Tk6,Dqk5,Dv7,causal=top_left,window=2:-1,scale=-0.5,temperature=4,softcap=30,mask=b--k,"
-      "bias=bf16:-hq-,alibi=bh,sink,seqlens_q=4/0,seqlens_k=-3/11,page=3,lse,probs,q=bshd,k=slice,v=padded,out=slice,"
+      "f16,B2,Hq6,Hkv3,Tq4,Tk6,Dqk5,Dv7,causal=top_left,window=2:-1,scale=-0.5,temperature=4,softcap=30,mask="
+      "b--k,"
+      "bias=bf16:-hq-,alibi=bh,sink,seqlens_q=4/0,seqlens_k=-3/"
+      "11,page=3,lse,probs,q=bshd,k=slice,v=padded,out=slice,"
       "keys_first,host_lengths,hidden=nan,nan,data=9");
   EXPECT_EQ(spec.dtype, io::DType::F16);
   EXPECT_EQ(spec.numHeadsQ, 6);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "check/sweep.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 
 #include "check/attention_draw.hpp"
 #include "check/attention_sample.hpp"
-#include "check/sweep.hpp"
 
 namespace saccade::check {
 namespace {
@@ -38,9 +39,22 @@ TEST(Sweep, AProblemFollowsFromSeedAndNumber) {
   EXPECT_NE(bytesOf(one.problem.q), bytesOf(other.problem.q));
 }
 
+TEST(Sweep, ALimitMakesTheSizesOfOtherOperatorsSmaller) {
+  for (const char* name : {"matmul/", "layer_norm/", "softmax/", "activation/", "patch_embed/"}) {
+    for (int index = 0; index < 20; ++index) {
+      const std::string text = name + std::to_string(index), limited = text + "@1";
+      EXPECT_EQ(sweepCheck(1, limited)->name(), limited);
+      EXPECT_EQ(sweepCheck(1, text + "@5000")->description(), sweepCheck(1, text)->description());
+    }
+    EXPECT_NE(sweepCheck(1, std::string(name) + "3@1")->description(),
+              sweepCheck(1, std::string(name) + "3")->description());
+  }
+}
+
 TEST(Sweep, NamesThatNoSweepHasGiveNothing) {
   for (const char* name : {"", "attention", "attention/", "attention/-1", "attention/1x", "attention/ 1",
-                           "tea/1", "attention/99999999999999999999999"}) {
+                           "tea/1", "attention/99999999999999999999999", "attention/1@8", "matmul/1@",
+                           "matmul/1@0", "matmul/1@-3", "matmul/@8"}) {
     EXPECT_EQ(sweepCheck(1, name), nullptr) << name;
   }
 }
@@ -97,12 +111,14 @@ TEST(Sweep, AShortSweepHoldsEveryFeatureAndMostPairs) {
     }
   }
   EXPECT_EQ(features.size(), 28u) << testing::PrintToString(features);
-  const char* const composing[] = {"causal", "window left", "window right", "softcap", "alibi", "sink", "paged", "lse"};
+  const char* const composing[] = {"causal", "window left", "window right", "softcap",
+                                   "alibi",  "sink",        "paged",        "lse"};
   for (const char* a : composing) {
     for (const char* b : composing) {
       EXPECT_TRUE(pairs.contains({a, b})) << a << " with " << b;
     }
-    for (const char* b : {"f32", "f16", "bf16", "packed", "mask", "bias", "seqlens_q", "seqlens_k", "probs"}) {
+    for (const char* b :
+         {"f32", "f16", "bf16", "packed", "mask", "bias", "seqlens_q", "seqlens_k", "probs"}) {
       EXPECT_TRUE(pairs.contains({a, b})) << a << " with " << b;
     }
   }

@@ -33,8 +33,8 @@ void addFalseCase(const TemporaryFolder& folder) {
 TEST(Verify, RunsCasesAndRandomProblemsOnEveryKernel) {
   const TemporaryFolder folder;
   copyCases(folder, {"plain_f32", "mask_empty_row"});
-  const ProgramResult result =
-      saccade({"verify", "--json", "--groups", "cases,sweep", "--sweep", "4", "--cases", folder.path().string()});
+  const ProgramResult result = saccade(
+      {"verify", "--json", "--groups", "cases,sweep", "--sweep", "4", "--cases", folder.path().string()});
   ASSERT_EQ(result.exitCode, 0) << result.out << result.err;
   const json report = json::parse(result.out);
   EXPECT_TRUE(report["ok"].get<bool>());
@@ -96,7 +96,8 @@ TEST(Verify, RepeatsOneCheckByItsName) {
 
 TEST(Verify, RepeatsOneCheckByItsDescription) {
   for (const char* description :
-       {"attention:f16,B2,Hq4,Hkv2,Tq17,Tk33,Dqk20,Dv8,causal,window=5:2,softcap=4,alibi=h,sink,lse,hidden=nan",
+       {"attention:f16,B2,Hq4,Hkv2,Tq17,Tk33,Dqk20,Dv8,causal,window=5:2,softcap=4,alibi=h,sink,lse,hidden="
+        "nan",
         "attention:f32,B2,Hq2,Hkv1,Tq5,Tk12,Dqk8,Dv8,seqlens_k=11/3,page=3,packing=interleaved_kv",
         "causality:bf16,B2,Hq2,Hkv1,Tq7,Tk9,Dqk8,Dv8,causal,cu_q=0/3/6,cu_k=0/5/9,lse",
         "key_count:f32,B1,Hq2,Hkv1,Tq9,Tk17,Dqk8,Dv8,window=3:0,lse"}) {
@@ -142,7 +143,8 @@ TEST(Verify, WritesAJunitReport) {
 TEST(Verify, FindsCasesInSubFolders) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder.path() / "deeper" / "still");
-  std::filesystem::copy(goldenCase("plain_f32"), folder.path() / "deeper" / "still" / "plain_f32.safetensors");
+  std::filesystem::copy(goldenCase("plain_f32"),
+                        folder.path() / "deeper" / "still" / "plain_f32.safetensors");
   const ProgramResult result =
       saccade({"verify", "--groups", "cases", "--kernel", "scalar_rows", "--cases", folder.path().string()});
   EXPECT_EQ(result.exitCode, 0) << result.out << result.err;

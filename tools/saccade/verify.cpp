@@ -29,22 +29,24 @@ using nlohmann::json;
 constexpr unsigned kMostThreads = 8;
 
 constexpr const char* kExamples =
-    "  saccade verify                              built-in shapes, properties and random problems, every kernel\n"
+    "  saccade verify                              shapes, properties, random problems; every kernel\n"
     "  saccade verify --cases tests/cases          the golden cases as well\n"
-    "  saccade verify --device all --thorough      every device, each in a process of its own; takes minutes\n"
+    "  saccade verify --device all --thorough      every device, each in its own process; for long\n"
     "  saccade verify --groups sweep --sweep 500   random problems only\n"
     "  saccade verify --only attention/17          one check alone, by its name\n"
-    "  saccade verify --only 'causality:f16,B1,Hq2,Hkv1,Tq9,Tk33,Dqk64,Dv64,window=5:0'   by its description\n"
-    "Exit code 1 if anything differs from what is right by more than its tolerance. docs/conformance.md explains the rest.";
+    "  saccade verify --only 'causality:f16,B1,Hq2,Hkv1,Tq9,Tk33,Dqk64,Dv64,window=5:0'   by description\n"
+    "Exit code 1 if anything differs from what is right by more than its tolerance. docs/conformance.md "
+    "explains the rest.";
 
 json verifyDevice(const Device& device, check::Checks checks, const VerifyOptions& options,
                   const std::string& kernel) {
   const auto start = std::chrono::steady_clock::now();
   const std::string index = fmt::format("{}", device.summary().index);
   DeviceReport report(device.summary(), options);
-  const VerifyResults all = runChecks(
-      std::move(checks),
-      {.openDevice = [&] { return Device::open({.select = index}); }, .kernel = kernel, .threads = options.threads});
+  const VerifyResults all =
+      runChecks(std::move(checks), {.openDevice = [&] { return Device::open({.select = index}); },
+                                    .kernel = kernel,
+                                    .threads = options.threads});
   for (const CheckResult& result : all.results) {
     report.add(result);
   }
@@ -122,14 +124,16 @@ void addVerifyCommand(CLI::App& app, Globals& globals) {
                   "Model file for the cases whose weights are not in the case file")
       ->type_name("FILE");
   command
-      .add_option("--groups", options->groups,
-                  "Run these only: cases, shapes (around every tile edge), properties, sweep (random problems)")
+      .add_option(
+          "--groups", options->groups,
+          "Run these only: cases, shapes (around every tile edge), properties, sweep (random problems)")
       ->delimiter(',')
       ->check(CLI::IsMember(groupNames()))
       ->type_name("LIST");
   command
       .add_option("--sweep", options->sweep,
-                  "Number of random attention problems; the other operators get a share. 128, or 2000 with --thorough")
+                  "Number of random attention problems; the other operators get a share. 128, or 2000 with "
+                  "--thorough")
       ->type_name("N");
   options->seed = check::kDefaultSeed;
   command.add_option("--seed", options->seed, "Another seed makes other random problems and values")

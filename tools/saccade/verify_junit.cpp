@@ -82,8 +82,9 @@ std::string deviceSuites(const json& device) {
   }
   std::vector<std::pair<std::string, Suite>> suites;
   for (const json& check : device.value("checks", json::array())) {
-    const std::string suiteName = fmt::format("{}: {} {} {}", name, check["operator"].get<std::string>(),
-                                              check["kernel"].get<std::string>(), check["group"].get<std::string>());
+    const std::string suiteName =
+        fmt::format("{}: {} {} {}", name, check["operator"].get<std::string>(),
+                    check["kernel"].get<std::string>(), check["group"].get<std::string>());
     std::size_t index = 0;
     while (index < suites.size() && suites[index].first != suiteName) {
       ++index;
@@ -103,7 +104,8 @@ std::string deviceSuites(const json& device) {
   std::string text;
   for (const auto& [suiteName, suite] : suites) {
     text += fmt::format(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" time=\"{:.3f}\">\n{}  </testsuite>\n",
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" time=\"{:.3f}\">\n{}  "
+        "</testsuite>\n",
         escaped(suiteName), suite.tests, suite.failures, suite.skipped, suite.seconds, suite.cases);
   }
   return text;

@@ -7,7 +7,8 @@
 
 namespace saccade::tool {
 
-// A report of joinReports whose devices list every check ("checks"), as JUnit XML: a suite per device, kernel and group.
+// A report of joinReports whose devices list every check ("checks"), as JUnit XML: a suite per device, kernel
+// and group.
 std::string junitText(const nlohmann::json& report);
 
 }  // namespace saccade::tool

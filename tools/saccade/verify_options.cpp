@@ -35,7 +35,8 @@ std::unique_ptr<check::Check> takeNamed(check::Checks& checks, const std::string
   return found == checks.end() ? nullptr : std::move(*found);
 }
 
-std::unique_ptr<check::Check> checkOnly(check::Checks& cases, const VerifyOptions& options, const std::string& name) {
+std::unique_ptr<check::Check> checkOnly(check::Checks& cases, const VerifyOptions& options,
+                                        const std::string& name) {
   if (auto found = takeNamed(cases, name)) {
     return found;
   }
@@ -54,10 +55,11 @@ std::unique_ptr<check::Check> checkOnly(check::Checks& cases, const VerifyOption
   if (auto found = takeNamed(builtIn, name)) {
     return found;
   }
-  throw UsageError("--only", fmt::format("'{}' is neither a case in --cases, nor a built-in or random check such as "
-                                         "shapes/0, causality/0, {}, nor a description such as attention:f16,B1,Hq2,"
-                                         "Hkv1,Tq3,Tk17,Dqk4,Dv4,causal",
-                                         name, fmt::join(check::sweepExamples(), ", ")));
+  throw UsageError("--only",
+                   fmt::format("'{}' is neither a case in --cases, nor a built-in or random check such as "
+                               "shapes/0, causality/0, {}, nor a description such as attention:f16,B1,Hq2,"
+                               "Hkv1,Tq3,Tk17,Dqk4,Dv4,causal",
+                               name, fmt::join(check::sweepExamples(), ", ")));
 }
 
 }  // namespace
@@ -125,8 +127,8 @@ std::vector<std::string> childArguments(const VerifyOptions& options, const std:
 std::string repeatArguments(const VerifyOptions& options, const std::string& only) {
   const bool isSpec = only.find(':') != std::string::npos;
   return fmt::format("{}--seed {} --only '{}'",
-                     isSpec || options.cases.empty() ? "" : fmt::format("--cases {} ", options.cases), options.seed,
-                     only);
+                     isSpec || options.cases.empty() ? "" : fmt::format("--cases {} ", options.cases),
+                     options.seed, only);
 }
 
 }  // namespace saccade::tool

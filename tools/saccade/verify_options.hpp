@@ -29,7 +29,8 @@ check::Checks collectChecks(const VerifyOptions& options);
 // The options as arguments for a process that checks one device.
 std::vector<std::string> childArguments(const VerifyOptions& options, const std::string& kernel);
 
-// The part of a command line that repeats one check, behind --only: seed, and the folder of cases if it is one.
+// The part of a command line that repeats one check, behind --only: seed, and the folder of cases if it is
+// one.
 std::string repeatArguments(const VerifyOptions& options, const std::string& only);
 
 // Words that --groups takes.

@@ -38,9 +38,8 @@ double toDouble(const json& value) {
 }
 
 json elementJson(const reference::TensorComparison& worst) {
-  return {{"tensor", worst.tensor},          {"index", worst.worstIndex},
-          {"expected", number(worst.expected)}, {"got", number(worst.got)},
-          {"error", number(worst.error)},       {"tolerance", number(worst.allowed)},
+  return {{"tensor", worst.tensor},      {"index", worst.worstIndex},    {"expected", number(worst.expected)},
+          {"got", number(worst.got)},    {"error", number(worst.error)}, {"tolerance", number(worst.allowed)},
           {"ratio", number(worst.ratio)}};
 }
 
@@ -83,19 +82,20 @@ std::string notRunText(const json& device) {
 
 std::string elementText(const json& element) {
   return fmt::format("{}[{}]: expected {}, got {}", element["tensor"].get<std::string>(),
-                     fmt::join(element["index"].get<std::vector<long long>>(), ","), element["expected"].dump(),
-                     element["got"].dump());
+                     fmt::join(element["index"].get<std::vector<long long>>(), ","),
+                     element["expected"].dump(), element["got"].dump());
 }
 
 std::string failureText(const json& device, const json& failure) {
-  std::string text = fmt::format("FAILED {} on {} {}: {}\n  call      {}\n", failure["name"].get<std::string>(),
-                                 failure["operator"].get<std::string>(), failure["kernel"].get<std::string>(),
-                                 failure["reason"].get<std::string>(), failure["description"].get<std::string>());
+  std::string text =
+      fmt::format("FAILED {} on {} {}: {}\n  call      {}\n", failure["name"].get<std::string>(),
+                  failure["operator"].get<std::string>(), failure["kernel"].get<std::string>(),
+                  failure["reason"].get<std::string>(), failure["description"].get<std::string>());
   if (failure.contains("smallest")) {
     const json& smallest = failure["smallest"];
-    text += fmt::format("  smallest  {} (after {})\n            {}\n", smallest["description"].get<std::string>(),
-                        plural(smallest["tries"].get<std::size_t>(), "smaller call"),
-                        smallest["reason"].get<std::string>());
+    text += fmt::format(
+        "  smallest  {} (after {})\n            {}\n", smallest["description"].get<std::string>(),
+        plural(smallest["tries"].get<std::size_t>(), "smaller call"), smallest["reason"].get<std::string>());
   }
   const json& shown = failure.contains("smallest") ? failure["smallest"] : failure;
   if (shown.contains("worst")) {
@@ -111,19 +111,23 @@ std::string failuresText(const json& device) {
   for (const json& failure : device["failures"]) {
     failures.push_back(&failure);
   }
-  std::stable_partition(failures.begin(), failures.end(), [](const json* f) { return f->contains("smallest"); });
+  std::stable_partition(failures.begin(), failures.end(),
+                        [](const json* f) { return f->contains("smallest"); });
   std::string text;
   std::map<std::string, unsigned> shown;
   std::size_t further = 0;
   for (const json* failure : failures) {
-    const std::string kind = (*failure)["kernel"].get<std::string>() + "/" + (*failure)["group"].get<std::string>();
+    const std::string kind =
+        (*failure)["kernel"].get<std::string>() + "/" + (*failure)["group"].get<std::string>();
     if (shown[kind]++ < kShownFailures) {
       text += failureText(device, *failure);
     } else {
       ++further;
     }
   }
-  return text + (further == 0 ? "" : fmt::format("... and {}: --json lists all\n", plural(further, "further failure")));
+  return text + (further == 0
+                     ? ""
+                     : fmt::format("... and {}: --json lists all\n", plural(further, "further failure")));
 }
 
 std::string deviceText(const json& device) {
@@ -161,8 +165,8 @@ DeviceReport::DeviceReport(const DeviceSummary& device, const VerifyOptions& opt
             {"groups", json::array()}, {"failures", json::array()}, {"not_run_cases", json::array()}} {}
 
 std::string DeviceReport::repeatCommand(const CheckResult& result, const std::string& only) const {
-  return fmt::format("saccade verify --device {} --kernel {} {}", json_["index"].get<unsigned>(), result.kernel,
-                     repeatArguments(options_, only));
+  return fmt::format("saccade verify --device {} --kernel {} {}", json_["index"].get<unsigned>(),
+                     result.kernel, repeatArguments(options_, only));
 }
 
 json DeviceReport::failureJson(const CheckResult& result) const {
@@ -193,7 +197,8 @@ void DeviceReport::add(const CheckResult& result) {
   const check::Outcome& outcome = result.outcome;
   json* group = nullptr;
   for (json& known : json_["groups"]) {
-    if (known["operator"] == result.op && known["kernel"] == result.kernel && known["group"] == result.group) {
+    if (known["operator"] == result.op && known["kernel"] == result.kernel &&
+        known["group"] == result.group) {
       group = &known;
     }
   }

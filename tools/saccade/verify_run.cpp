@@ -19,9 +19,12 @@ using Clock = std::chrono::steady_clock;
 
 // Pipelines live as long as their device: after so many families of checks it is opened anew.
 constexpr int kFamiliesPerDevice = 24;
-constexpr unsigned kShrunkPerGroup = 2;  // failures of one kernel and group for which a smaller call is looked for
+constexpr unsigned kShrunkPerGroup =
+    2;  // failures of one kernel and group for which a smaller call is looked for
 
-double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 class Runner {
  public:
@@ -103,8 +106,15 @@ class Runner {
     const std::string op = check::operatorName(check.op());
     for (const std::string& kernel : kernelsFor(device, check)) {
       const Clock::time_point start = Clock::now();
-      CheckResult result{check.name(), op, check.group(), check.description(), check.only(), kernel,
-                         check.run(device, kernel), 0, std::nullopt};
+      CheckResult result{check.name(),
+                         op,
+                         check.group(),
+                         check.description(),
+                         check.only(),
+                         kernel,
+                         check.run(device, kernel),
+                         0,
+                         std::nullopt};
       result.seconds = secondsSince(start);
       if (result.outcome.state == check::State::Failed && mayShrink(kernel, check.group())) {
         result.smaller = check.shrink(device, kernel);
@@ -145,6 +155,8 @@ class Runner {
 
 }  // namespace
 
-VerifyResults runChecks(check::Checks checks, const VerifyRun& run) { return Runner(std::move(checks), run).run(); }
+VerifyResults runChecks(check::Checks checks, const VerifyRun& run) {
+  return Runner(std::move(checks), run).run();
+}
 
 }  // namespace saccade::tool

@@ -22,9 +22,9 @@ struct CheckResult {
 
 struct VerifyRun {
   std::function<Device()> openDevice;
-  std::string kernel;        // empty: all that the device supports
-  unsigned threads = 1;      // each with a device of its own
-  bool shrink = true;        // look for smaller calls that fail, for the first failures of each kernel and group
+  std::string kernel;    // empty: all that the device supports
+  unsigned threads = 1;  // each with a device of its own
+  bool shrink = true;    // look for smaller calls that fail, for the first failures of each kernel and group
 };
 
 struct VerifyResults {
@@ -32,9 +32,9 @@ struct VerifyResults {
   std::optional<std::string> failure;  // the device was lost: what it said
 };
 
-// Runs every check with every kernel of its operator. Checks that share pipelines are run one after the other by the same
-// thread; each check is destroyed, and devices are opened anew from time to time, so that memory does not grow with the
-// number of checks.
+// Runs every check with every kernel of its operator. Checks that share pipelines are run one after the other
+// by the same thread; each check is destroyed, and devices are opened anew from time to time, so that memory
+// does not grow with the number of checks.
 VerifyResults runChecks(check::Checks checks, const VerifyRun& run);
 
 }  // namespace saccade::tool
