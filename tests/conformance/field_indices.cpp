@@ -35,7 +35,7 @@ void longSequences(const Device& device, const Variant& variant, const Attention
 
 // Column indices beyond 2^15: a bias leaves the last 1024 keys, and the values before them are 10.
 void columnsBeyond32767(const Device& device, const Variant& variant) {
-  for (const std::int64_t keys : {8192, 36864, 49152, 66048}) {
+  for (const std::int64_t keys : {36864, 66048}) {
     AttentionCall call = randomCall({.seqlenQ = 2, .seqlenK = keys}, variant);
     call.values.bias = tensorOf(variant.dtype, {1, 1, 1, keys},
                                 [&](auto, auto, auto, auto j) { return j < keys - 1024 ? -1e4f : 0.0f; });
