@@ -132,7 +132,7 @@ void addVerifyCommand(CLI::App& app, Globals& globals) {
       ->type_name("LIST");
   command
       .add_option("--sweep", options->sweep,
-                  "Number of random attention problems; the other operators get a share. 128, or 2000 with "
+                  "Number of random attention problems; the other operators get a share. 128, or 1000 with "
                   "--thorough")
       ->type_name("N");
   options->seed = check::kDefaultSeed;

@@ -19,7 +19,7 @@ namespace {
 
 // Chosen so that a CPU device with two cores is through in well under a minute.
 constexpr std::uint32_t kDefaultSweep = 128;
-constexpr std::uint32_t kThoroughSweep = 2000;
+constexpr std::uint32_t kThoroughSweep = 1000;
 
 std::uint32_t sweepOf(const VerifyOptions& options) {
   return options.sweep.value_or(options.thorough ? kThoroughSweep : kDefaultSweep);
