@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <sys/mman.h>
 

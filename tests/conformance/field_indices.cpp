@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indices at which 15, 16, 31 or 32 bits are used up. What cannot be had without the memory is in the tests
 // of plans.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <iostream>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same call again: no race, no state left behind, nothing that only works the first time.
-#include "field_cases.hpp"
+#include <algorithm>
+#include <limits>
+
 #include "check/dtype.hpp"
+#include "field_cases.hpp"
 
 namespace saccade::conformance {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packed sequences and pages of keys.
-#include <numeric>
-
 #include "field_cases.hpp"
 
 namespace saccade::conformance {
