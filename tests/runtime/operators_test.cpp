@@ -202,6 +202,43 @@ TEST_F(Operators, PeakMemoryOfAttentionDoesNotGrowWithTheSquareOfTheTokens) {
   EXPECT_LT(device.memory().peakBytes - before, std::uint64_t{512} * 512 * sizeof(float) / 4);
 }
 
+// One-token sequences over one-token pages: row i sees key i alone, which the block table finds.
+TEST_F(Operators, AttentionTakesPackedSequencesAndPagedKeys) {
+  const Tensor q = Tensor::zeros(device, Dtype::F32, {1, 1, 3, 2});
+  const Tensor pages = Tensor::from(device, Dtype::F32, {4, 1, 1, 2}, counting(8));
+  const Tensor out = Tensor::empty(device, Dtype::F32, {1, 1, 3, 2}, {.guard = true});
+  const std::vector<std::int32_t> offsets = {0, 1, 2, 3}, table = {3, 0, 2};
+  const Tensor deviceOffsets = Tensor::fromInts(device, {4}, offsets);
+  stream.attention(q, pages, pages, out,
+                   {.cuSeqlensQ = deviceOffsets,
+                    .cuSeqlensK = deviceOffsets,
+                    .blockTable = Tensor::fromInts(device, {3, 1}, table),
+                    .hostCuSeqlensQ = offsets,
+                    .hostCuSeqlensK = offsets,
+                    .hostBlockTable = table});
+  stream.wait();
+  const Values v = counting(8);
+  EXPECT_EQ(out.download(), (Values{v[6], v[7], v[0], v[1], v[4], v[5]}));
+  EXPECT_TRUE(out.guardsIntact());
+}
+
+TEST_F(Operators, RefuseOffsetsAndTablesThatDoNotFit) {
+  const Tensor zeros = Tensor::zeros(device, Dtype::F32, {1, 1, 3, 2});
+  const Tensor out = Tensor::empty(device, Dtype::F32, {1, 1, 3, 2});
+  const std::vector<std::int32_t> three = {0, 1, 3}, two = {0, 3}, page = {1};
+  const Tensor offsets = Tensor::fromInts(device, {3}, three);
+  const auto refuses = [&](const AttentionOptions& options, const char* text) {
+    const std::string message =
+        refusal(Status::InvalidArgument, [&] { stream.attention(zeros, zeros, zeros, out, options); });
+    EXPECT_TRUE(contains(message, text)) << message;
+  };
+  refuses({.cuSeqlensQ = offsets}, "cu_seqlens_k is absent");
+  refuses({.cuSeqlensQ = offsets, .cuSeqlensK = Tensor::fromInts(device, {2}, two)}, "cu_seqlens_k has shape [2]");
+  refuses({.cuSeqlensQ = offsets, .cuSeqlensK = offsets, .hostCuSeqlensK = {0, 3}}, "has 2 entries, but must have 3");
+  refuses({.cuSeqlensQ = offsets, .cuSeqlensK = offsets, .hostCuSeqlensK = {0, 2, 1}}, "cu_seqlens_k[2] is 1");
+  refuses({.blockTable = Tensor::fromInts(device, {1, 1}, page), .hostBlockTable = {1}}, "block_table[0][0] is 1");
+}
+
 TEST_F(Operators, RefuseWhatTheyCannotRunAndStayUsable) {
   const Tensor zeros = Tensor::zeros(device, Dtype::F32, {1, 1, 3, 2});
   const Tensor out = Tensor::empty(device, Dtype::F32, {1, 1, 3, 2});
@@ -209,8 +246,8 @@ TEST_F(Operators, RefuseWhatTheyCannotRunAndStayUsable) {
       contains(refusal(Status::InvalidArgument, [&] { stream.attention(Tensor(), zeros, zeros, out); }),
                "q is absent"));
   EXPECT_TRUE(contains(
-      refusal(Status::Unsupported, [&] { stream.attention(zeros, zeros, zeros, out, {.softcap = 1.0f}); }),
-      "softcap"));
+      refusal(Status::Unsupported, [&] { stream.attention(zeros, zeros, zeros, out, {.dropout = 0.5f}); }),
+      "dropout"));
   EXPECT_TRUE(contains(refusal(Status::InvalidArgument,
                                [&] { stream.attention(zeros, zeros, zeros, out, {.seqlensK = zeros}); }),
                        "seqlens_k"));
