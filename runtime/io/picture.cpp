@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -20,6 +22,35 @@ namespace {
 struct FreeStb {
   void operator()(stbi_uc* pixels) const { stbi_image_free(pixels); }
 };
+
+std::uint32_t bigEndian(std::span<const std::byte> bytes) {
+  std::uint32_t value = 0;
+  for (const std::byte byte : bytes.first(4)) {
+    value = value << 8 | std::to_integer<std::uint32_t>(byte);
+  }
+  return value;
+}
+
+// Refuses a PNG file with a chunk that claims more bytes than follow: the decoder would ask for all of that memory first.
+void checkPngChunks(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  constexpr std::array<unsigned char, 8> kSignature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+  if (bytes.size() < kSignature.size() || std::memcmp(bytes.data(), kSignature.data(), kSignature.size()) != 0) {
+    return;
+  }
+  bytes = bytes.subspan(kSignature.size());
+  constexpr std::size_t kFrame = 12;  // length, type and checksum
+  while (bytes.size() >= kFrame) {
+    const std::uint32_t length = bigEndian(bytes);
+    if (length > bytes.size() - kFrame) {
+      throw FileError(path, "length of a PNG chunk", fmt::format("{} bytes", length),
+                      fmt::format("only {} bytes follow; it must be a complete PNG or JPEG file", bytes.size() - kFrame));
+    }
+    if (std::memcmp(bytes.data() + 4, "IEND", 4) == 0) {
+      return;  // what follows the picture is nobody's business
+    }
+    bytes = bytes.subspan(kFrame + length);
+  }
+}
 
 }  // namespace
 
@@ -40,6 +71,7 @@ Picture decodePicture(const std::filesystem::path& path, std::span<const std::by
     throw FileError(path, "size of the picture", fmt::format("{} x {}", width, height),
                     fmt::format("at most {} pixels are read", kMaxPicturePixels));
   }
+  checkPngChunks(path, bytes);
   const std::unique_ptr<stbi_uc, FreeStb> pixels(
       stbi_load_from_memory(data, size, &width, &height, &channels, 0));
   if (pixels == nullptr) {

@@ -64,6 +64,20 @@ TEST(Picture, IsRefusedWhereverItIsCutOff) {
   }
 }
 
+TEST(Picture, IsRefusedBeforeDecodingWhenAChunkClaimsMoreThanTheFileHas) {
+  const TemporaryFolder folder;
+  std::string bytes = asText(encodePng(pattern(8, 8)));
+  bytes.replace(33, 4, std::string("\x7f\xff\xff\xff", 4));  // the length of the first chunk after the header
+  expectFileError([&] { readPicture(folder.file("lying.png", bytes)); }, {"lying.png", "PNG chunk", "2147483647 bytes", "only "});
+}
+
+TEST(Picture, MayBeFollowedByOtherBytes) {
+  const TemporaryFolder folder;
+  const Picture picture = pattern(8, 8);
+  const std::string bytes = asText(encodePng(picture)) + "\x7f\xff\xff\xff and something else";
+  EXPECT_EQ(readPicture(folder.file("longer.png", bytes)).pixels, picture.pixels);
+}
+
 TEST(Picture, IsRefusedBeforeDecodingWhenItIsTooLarge) {
   const TemporaryFolder folder;
   std::string bytes = asText(encodePng(pattern(8, 8)));
