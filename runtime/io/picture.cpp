@@ -31,7 +31,8 @@ std::uint32_t bigEndian(std::span<const std::byte> bytes) {
   return value;
 }
 
-// Refuses a PNG file with a chunk that claims more bytes than follow: the decoder would ask for all of that memory first.
+// Refuses a PNG file with a chunk that claims more bytes than follow, for the decoder would ask for all of that memory first, and
+// one whose pixels begin with an empty chunk, which the decoder would copy to nowhere.
 void checkPngChunks(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   constexpr std::array<unsigned char, 8> kSignature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
   if (bytes.size() < kSignature.size() || std::memcmp(bytes.data(), kSignature.data(), kSignature.size()) != 0) {
@@ -39,12 +40,18 @@ void checkPngChunks(const std::filesystem::path& path, std::span<const std::byte
   }
   bytes = bytes.subspan(kSignature.size());
   constexpr std::size_t kFrame = 12;  // length, type and checksum
+  bool sawPixels = false;
   while (bytes.size() >= kFrame) {
     const std::uint32_t length = bigEndian(bytes);
     if (length > bytes.size() - kFrame) {
       throw FileError(path, "length of a PNG chunk", fmt::format("{} bytes", length),
                       fmt::format("only {} bytes follow; it must be a complete PNG or JPEG file", bytes.size() - kFrame));
     }
+    const bool arePixels = std::memcmp(bytes.data() + 4, "IDAT", 4) == 0;
+    if (arePixels && !sawPixels && length == 0) {
+      throw FileError(path, "length of the first IDAT chunk", "0 bytes", "it must hold the beginning of the pixels");
+    }
+    sawPixels |= arePixels;
     if (std::memcmp(bytes.data() + 4, "IEND", 4) == 0) {
       return;  // what follows the picture is nobody's business
     }

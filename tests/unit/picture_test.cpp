@@ -71,6 +71,13 @@ TEST(Picture, IsRefusedBeforeDecodingWhenAChunkClaimsMoreThanTheFileHas) {
   expectFileError([&] { readPicture(folder.file("lying.png", bytes)); }, {"lying.png", "PNG chunk", "2147483647 bytes", "only "});
 }
 
+TEST(Picture, IsRefusedWhenItsPixelsBeginWithAnEmptyChunk) {
+  const TemporaryFolder folder;
+  std::string bytes = asText(encodePng(pattern(8, 8)));
+  bytes.insert(33, std::string("\0\0\0\0IDAT\x35\xaf\x06\x1e", 12));
+  expectFileError([&] { readPicture(folder.file("hollow.png", bytes)); }, {"hollow.png", "first IDAT chunk", "0 bytes"});
+}
+
 TEST(Picture, MayBeFollowedByOtherBytes) {
   const TemporaryFolder folder;
   const Picture picture = pattern(8, 8);
