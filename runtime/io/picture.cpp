@@ -39,22 +39,22 @@ void checkPngChunks(const std::filesystem::path& path, std::span<const std::byte
     return;
   }
   bytes = bytes.subspan(kSignature.size());
-  constexpr std::size_t kFrame = 12;  // length, type and checksum
+  constexpr std::size_t kHead = 8, kFrame = 12;  // length and type; these and a checksum
   bool sawPixels = false;
-  while (bytes.size() >= kFrame) {
-    const std::uint32_t length = bigEndian(bytes);
-    if (length > bytes.size() - kFrame) {
-      throw FileError(path, "length of a PNG chunk", fmt::format("{} bytes", length),
-                      fmt::format("only {} bytes follow; it must be a complete PNG or JPEG file", bytes.size() - kFrame));
-    }
-    const bool arePixels = std::memcmp(bytes.data() + 4, "IDAT", 4) == 0;
-    if (arePixels && !sawPixels && length == 0) {
-      throw FileError(path, "length of the first IDAT chunk", "0 bytes", "it must hold the beginning of the pixels");
-    }
-    sawPixels |= arePixels;
-    if (std::memcmp(bytes.data() + 4, "IEND", 4) == 0) {
+  while (bytes.size() >= kHead) {
+    const auto isType = [&](const char* type) { return std::memcmp(bytes.data() + 4, type, 4) == 0; };
+    if (isType("IEND")) {
       return;  // what follows the picture is nobody's business
     }
+    const std::uint32_t length = bigEndian(bytes);
+    if (bytes.size() < kFrame || length > bytes.size() - kFrame) {
+      throw FileError(path, "length of a PNG chunk", fmt::format("{} bytes", length),
+                      fmt::format("only {} bytes follow; it must be a complete PNG or JPEG file", bytes.size() - kHead));
+    }
+    if (isType("IDAT") && !sawPixels && length == 0) {
+      throw FileError(path, "length of the first IDAT chunk", "0 bytes", "it must hold the beginning of the pixels");
+    }
+    sawPixels |= isType("IDAT");
     bytes = bytes.subspan(kFrame + length);
   }
 }
