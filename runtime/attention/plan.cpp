@@ -15,13 +15,14 @@ namespace {
 
 static_assert(sizeof(AttentionParams) <= 256, "a parameter block holds 256 bytes");
 
-AttentionParams makeParams(const AttentionProblem& p, uint32_t rowsPerGroup) {
+AttentionParams makeParams(const AttentionProblem& p, const AttentionTile& tile) {
   AttentionParams params{};
-  params.numHeadsQ = p.numHeadsQ;
   params.headsPerGroup = p.numHeadsQ / p.numHeadsKv;
+  params.headBlocks = p.numHeadsKv * ((params.headsPerGroup + tile.fold - 1) / tile.fold);
   params.seqlenQ = p.seqlenQ;
   params.seqlenK = p.seqlenK;
-  params.rowBlocks = p.packed ? p.seqlenQ / rowsPerGroup + p.batch + 1 : (p.seqlenQ + rowsPerGroup - 1) / rowsPerGroup;
+  params.rowBlocks = p.packed ? p.seqlenQ / tile.rows + p.batch + 1 : (p.seqlenQ + tile.rows - 1) / tile.rows;
+  params.splits = tile.splits;
   params.numSequences = p.packed ? p.batch : 0;
   params.pages = p.paging.pages;
   params.windowLeft = static_cast<int32_t>(p.windowLeft);
@@ -76,9 +77,11 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
   step.specialisation[SPEC_SINK] = p.sink.present();
   step.specialisation[SPEC_PACKED] = p.packed;
   step.specialisation[SPEC_PAGE_SIZE] = p.paged() ? std::max(p.paging.pageSize, 1u) : 0;
-  const AttentionParams params = makeParams(p, tile.rows);
+  const AttentionParams params = makeParams(p, tile);
   step.setParams(params);
-  step.groups = static_cast<uint64_t>(params.rowBlocks) * p.numHeadsQ * (p.packed ? 1 : p.batch);
+  step.specialisation[SPEC_FOLD] = tile.fold;
+  step.specialisation[SPEC_SPLIT] = tile.splits > 1;
+  step.groups = static_cast<uint64_t>(params.rowBlocks) * params.headBlocks * (p.packed ? 1 : p.batch) * tile.splits;
   // Never without packed sequences: an output has fewer than 2^32 elements.
   if (step.groups > UINT32_MAX) {
     refuse("num_sequences", "numSequences is {}; with num_heads_q {} that makes more than the 4294967295 work-groups of one call, "
@@ -144,6 +147,21 @@ double usefulFlops(const AttentionProblem& p) {
   return 2.0 * heads * visiblePairs(p) * (static_cast<double>(p.headDimQk) + p.headDimV);
 }
 
+// The draft's one step becomes that of the parts, which write to scratch memory; a second merges them.
+void addCombine(const DeviceFacts& facts, const AttentionProblem& p, const AttentionTile& tile, PlanDraft& draft) {
+  StepDraft& parts = draft.steps.back();
+  const uint64_t blocks = parts.groups / tile.splits;
+  parts.slots[BUFFER_PARTIAL_OUT] = kSlotScratch;
+  draft.slots[kSlotScratch].bytes = parts.groups * (p.headDimV + 2) * tile.localSize * sizeof(float);
+  AttentionTile combineTile = tile;
+  combineTile.channels = 16;
+  StepDraft combine = makeStep(facts, p, "combine", combineTile);
+  combine.groups = blocks * ((p.headDimV + combineTile.channels - 1) / combineTile.channels);
+  combine.slots[BUFFER_PARTIAL_IN] = kSlotScratch;
+  combine.barrierBefore = true;
+  draft.steps.push_back(std::move(combine));
+}
+
 }  // namespace
 
 PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, const std::string& forcedKernel) {
@@ -185,6 +203,7 @@ PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, con
   if (nothing) return draft;
 
   draft.steps.push_back(makeStep(facts, p, choice.kernel, choice.tile));
+  if (choice.tile.splits > 1) addCombine(facts, p, choice.tile, draft);
   // Independent of the first step: both read the inputs only, so no barrier stands between them.
   if (p.probs.present() && p.probs.elements() > 0) {
     draft.steps.push_back(makeStep(facts, p, "weights", weightsTile(facts)));

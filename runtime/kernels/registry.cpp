@@ -28,6 +28,10 @@ const KernelEntry kRegistry[] = {
      "one query row per invocation, K and V streamed through uniform loads; for CPU devices and small subgroups", true, anywhere},
     {"scalar_tiled", SACCADE_OPERATOR_ATTENTION,
      "tiles of Q, K and V in shared memory, register blocks; for any GPU", true, needsWorkGroup128},
+    {"split_kv", SACCADE_OPERATOR_ATTENTION,
+     "scalar_rows for short queries: heads of a group share their keys, work-groups share the keys of a row", true, anywhere,
+     "scalar_rows"},
+    {"combine", SACCADE_OPERATOR_ATTENTION, "merges what the work-groups of split_kv found", false, anywhere},
     {"weights", SACCADE_OPERATOR_ATTENTION,
      "attention weights in two passes over the keys, no scores stored; runs beside the kernel that computes out", false, anywhere},
     {"matmul_rows", SACCADE_OPERATOR_MATMUL,
@@ -62,14 +66,14 @@ void requireKnownKernel(const std::string& name) {
 std::string leftOutModules(const KernelEntry& entry) {
   std::string text;
   for (const ShaderModuleCode& shader : shaderTable()) {
-    if (*shader.leftOut == '\0' || !std::string_view(shader.name).starts_with(std::string(entry.name) + "_")) continue;
+    if (*shader.leftOut == '\0' || !std::string_view(shader.name).starts_with(std::string(entry.module) + "_")) continue;
     text += std::format("{}{}: {}", text.empty() ? "" : "\n", shader.name, shader.leftOut);
   }
   return text;
 }
 
 const ShaderModuleCode& shaderFor(const char* kernel, SaccadeDtype dtype, const DeviceFacts& facts) {
-  const std::string stem = std::format("{}_{}_", kernel, dtypeName(dtype));
+  const std::string stem = std::format("{}_{}_", kernelEntry(kernel).module, dtypeName(dtype));
   const ShaderModuleCode* best = nullptr;
   const char* leftOut = "";
   for (const ShaderModuleCode& shader : shaderTable()) {

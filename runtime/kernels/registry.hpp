@@ -19,6 +19,7 @@ struct KernelEntry {
   const char* idea;
   bool selectable;  // a variant that plans choose from; else it runs beside or inside one
   const char* (*deviceRefusal)(const DeviceFacts& facts);  // "" if the device can run it; static storage
+  const char* module = name;  // its shaders are called <module>_<dtype>_<native|portable>: variants may share one
 };
 
 std::span<const KernelEntry> kernelRegistry();

@@ -10,14 +10,21 @@
 // keys that some row sees are skipped; steps whose keys all rows of the work-group see ("plain") skip the tests of visibility;
 // steps in which a key is hidden select on each product, so that a NaN or infinity in a hidden value has no influence.
 
+// As split_kv, for short queries: FOLD query heads of a group share the loads of their keys, an invocation each, and several
+// work-groups share the keys of a block of rows ("flash decoding", Dao et al. 2023). Each writes its sums, its maximum and its total,
+// unnormalised; the kernel `combine` merges them.
+
 #extension GL_GOOGLE_include_directive : require
 #include "attention.glsl"
 
 void main() {
   AttentionParams p = ParamsIn(push.params).value;
-  Block b = blockOf(p, groupIndex(), LOCAL_SIZE);
+  uint lane = gl_LocalInvocationID.x;
+  uint group = groupIndex();
+  uint index = SPLIT != 0 ? group / p.splits : group;
+  Block b = blockOf(p, index, SPLIT != 0 ? group - index * p.splits : 0u, LOCAL_SIZE / FOLD, lane % FOLD);
   if (isVacant(b)) return;
-  uint row = b.firstRow + gl_LocalInvocationID.x;
+  uint row = b.firstRow + lane / FOLD;
   uint safeRow = min(row, b.rowLimit - 1u);
 
   vec4 q[QUADS_QK];
@@ -26,7 +33,8 @@ void main() {
 
   vec4 sums[QUADS_V];
   [[unroll]] for (uint d = 0; d < QUADS_V; d++) sums[d] = vec4(0.0);
-  float maximum = firstMaximum(b);
+  // The sink counts once, so the kernel that combines parts takes it.
+  float maximum = SPLIT != 0 ? -kInfinity : firstMaximum(b);
   float total = firstTotal(maximum);
 
   if (HAS_KEYS != 0) {
@@ -94,7 +102,13 @@ void main() {
     }
   }
 
-  if (row >= b.rowLimit) return;
+  if (SPLIT != 0) {
+    [[unroll]] for (uint d = 0; d < HEAD_DIM_V; d++) storePartial(p, b, lane, d, sums[d / 4][d % 4]);
+    storePartial(p, b, lane, PARTIAL_MAXIMUM, maximum);
+    storePartial(p, b, lane, PARTIAL_TOTAL, total);
+    return;
+  }
+  if (!ownsRow(b, lane)) return;
   // A visible key, or the sink, has weight 1 somewhere in the row, so a total of 0 means that the row saw none.
   bool empty = total == 0.0 || row >= b.seqlenQ;
   float inverse = 1.0 / total;

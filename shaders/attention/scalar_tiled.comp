@@ -44,7 +44,7 @@ shared uint anyHidden;
 
 void main() {
   AttentionParams p = ParamsIn(push.params).value;
-  Block b = blockOf(p, groupIndex(), ROWS);
+  Block b = blockOf(p, groupIndex(), 0u, ROWS, 0u);
   if (isVacant(b)) return;
   uint lane = gl_LocalInvocationIndex;
   uint y = lane / COLUMNS, x = lane % COLUMNS;

@@ -24,7 +24,7 @@ float scoreOf(AttentionParams p, Block b, uint row, uint key) {
 
 void main() {
   AttentionParams p = ParamsIn(push.params).value;
-  Block b = blockOf(p, groupIndex(), LOCAL_SIZE);
+  Block b = blockOf(p, groupIndex(), 0u, LOCAL_SIZE, 0u);
   uint row = b.firstRow + gl_LocalInvocationID.x;
   uint safeRow = min(row, b.rowLimit - 1u);
 

@@ -30,6 +30,8 @@ layout(constant_id = SPEC_ALIBI) const uint ALIBI = 0;
 layout(constant_id = SPEC_SINK) const uint SINK = 0;
 layout(constant_id = SPEC_PACKED) const uint PACKED = 0;
 layout(constant_id = SPEC_PAGE_SIZE) const uint PAGE_SIZE = 0;
+layout(constant_id = SPEC_FOLD) const uint FOLD = 1;
+layout(constant_id = SPEC_SPLIT) const uint SPLIT = 0;
 
 const uint QUADS_QK = (HEAD_DIM_QK + 3) / 4;
 const uint QUADS_V = (HEAD_DIM_V + 3) / 4;
@@ -50,10 +52,13 @@ layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Par
 
 bool isNan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
 
-// A block of consecutive query rows of one head, and the keys that its rows may see. Rows and keys count inside their batch
-// entry or packed sequence.
+// A block of consecutive query rows, of FOLD query heads that share a key/value head, and the keys that its rows may see. Rows
+// and keys count inside their batch entry or packed sequence.
 struct Block {
+  uint index;             // of the block, whichever of its parts this is
+  uint part;              // of its keys
   uint batch, head, headKv;
+  bool isHead;            // false: the last block of a group has room for more heads than there are
   uint firstRow;
   uint rowLimit;          // rows that the entry has in `out`; those from seqlenQ on are written as 0
   uint rowBase, keyBase;  // packed: tokens of the sequence's first row and key
@@ -101,13 +106,21 @@ void findSequence(AttentionParams p, uint slot, uint rows, inout Block b) {
   }
 }
 
-Block blockOf(AttentionParams p, uint group, uint rows) {
+// Block `index` and its keys, or of these a part. A block has `rows` query rows per head; `fold` is the head of its FOLD that the
+// invocation works for.
+Block blockOf(AttentionParams p, uint index, uint part, uint rows, uint fold) {
   Block b;
-  uint headIndex = group / p.rowBlocks;
-  uint rowBlock = group - headIndex * p.rowBlocks;
-  b.batch = headIndex / p.numHeadsQ;
-  b.head = headIndex - b.batch * p.numHeadsQ;
-  b.headKv = b.head / p.headsPerGroup;
+  b.index = index;
+  b.part = part;
+  uint headIndex = b.index / p.rowBlocks;
+  uint rowBlock = b.index - headIndex * p.rowBlocks;
+  b.batch = headIndex / p.headBlocks;
+  uint headBlock = headIndex - b.batch * p.headBlocks;
+  uint blocksPerGroup = (p.headsPerGroup + FOLD - 1u) / FOLD;
+  b.headKv = headBlock / blocksPerGroup;
+  uint headOfGroup = (headBlock - b.headKv * blocksPerGroup) * FOLD + fold;
+  b.isHead = headOfGroup < p.headsPerGroup;
+  b.head = b.headKv * p.headsPerGroup + min(headOfGroup, p.headsPerGroup - 1u);
   b.rowBase = 0;
   b.keyBase = 0;
   if (PACKED != 0) {
@@ -135,6 +148,13 @@ Block blockOf(AttentionParams p, uint group, uint rows) {
   }
   if (MASK != 0 || BIAS != 0 || SOFTCAP != 0 || ALIBI != 0) b.plainEnd = 0;
   if (b.firstRow >= b.seqlenQ) b.keysEnd = 0;
+  if (SPLIT != 0) {
+    // Whole steps, so that only the last part has a remainder.
+    uint count = max(b.keysEnd, b.keysBegin) - b.keysBegin;
+    uint each = ((count + p.splits - 1u) / p.splits + KEYS - 1u) / KEYS * KEYS;
+    b.keysBegin = min(b.keysBegin + b.part * each, b.keysEnd);
+    b.keysEnd = min(b.keysBegin + each, b.keysEnd);
+  }
   b.slope = 0.0;
   if (ALIBI != 0) b.slope = loadF32(elementAddress(push.buffers[BUFFER_ALIBI], b.batch * p.alibiStrideB + b.head, 4u), 0u);
   return b;
@@ -142,6 +162,11 @@ Block blockOf(AttentionParams p, uint group, uint rows) {
 
 // True if no row of the block exists: packed sequences leave slots over. The whole work-group may return.
 bool isVacant(Block b) { return PACKED != 0 && b.firstRow >= b.rowLimit; }
+
+// With FOLD heads and LOCAL_SIZE / FOLD rows to a work-group: the invocation has a row of `out` to write.
+bool ownsRow(Block b, uint lane) {
+  return b.isHead && lane / FOLD < LOCAL_SIZE / FOLD && b.firstRow + lane / FOLD < b.rowLimit;
+}
 
 // Every key from `first` on, `count` of them, is visible to every row and its score final as it is.
 bool isPlain(Block b, uint first, uint count) { return first >= b.plainBegin && first + count <= b.plainEnd; }
@@ -183,6 +208,22 @@ Address outRow(AttentionParams p, Block b, uint row) {
 void storeLse(AttentionParams p, Block b, uint row, float lse) {
   uint element = b.batch * p.lseStrideB + b.head * p.lseStrideH + tokenOf(p, b, row) * p.lseStrideT;
   FloatsOut(elementAddress(push.buffers[BUFFER_LSE], element, 4u)).v[0] = lse;
+}
+
+// Partial results: per part of a block HEAD_DIM_V sums, a maximum and a total of every invocation.
+const uint PARTIAL_MAXIMUM = HEAD_DIM_V;
+const uint PARTIAL_TOTAL = HEAD_DIM_V + 1;
+
+Address partialAddress(AttentionParams p, Address base, uint block, uint part, uint lane, uint value) {
+  return elementAddress(base, ((block * p.splits + part) * (HEAD_DIM_V + 2u) + value) * LOCAL_SIZE + lane, 4u);
+}
+
+void storePartial(AttentionParams p, Block b, uint lane, uint value, float x) {
+  FloatsOut(partialAddress(p, push.buffers[BUFFER_PARTIAL_OUT], b.index, b.part, lane, value)).v[0] = x;
+}
+
+float loadPartial(AttentionParams p, Block b, uint part, uint lane, uint value) {
+  return loadF32(partialAddress(p, push.buffers[BUFFER_PARTIAL_IN], b.index, part, lane, value), 0u);
 }
 
 // softcap * tanh(score / softcap). Below 1, tanh(x) = x + x^3 P(x^2), minimax in relative error, fitted by Lawson's iteratively

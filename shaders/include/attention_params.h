@@ -16,7 +16,7 @@
 #define SPEC_SEQLENS_K 8
 #define SPEC_LSE 9           // 1: write the log-sum-exp
 #define SPEC_KEYS 10         // keys per step
-#define SPEC_CHANNELS 11     // scalar_tiled: channels staged at a time
+#define SPEC_CHANNELS 11     // scalar_tiled: channels staged at a time; combine: channels of a work-group
 #define SPEC_WINDOW_LEFT 12  // 1: keys before the diagonal are bounded by windowLeft
 #define SPEC_WINDOW_RIGHT 13 // 1: keys after it by windowRight; a causal mask is windowRight = 0
 #define SPEC_SOFTCAP 14
@@ -24,7 +24,9 @@
 #define SPEC_SINK 16
 #define SPEC_PACKED 17       // 1: sequences lie one after the other, BUFFER_CU_SEQLENS_* say where
 #define SPEC_PAGE_SIZE 18    // tokens of a page of K and V; 0: contiguous
-#define SPEC_COUNT 19
+#define SPEC_FOLD 19         // query heads of one key/value head that a work-group takes together
+#define SPEC_SPLIT 20        // 1: `splits` work-groups share the keys of a block of rows
+#define SPEC_COUNT 21
 
 // Order of push.buffers. Lengths and cumulative lengths never come together.
 #define BUFFER_Q 0
@@ -42,13 +44,17 @@
 #define BUFFER_ALIBI 10
 #define BUFFER_SINK 11
 #define BUFFER_BLOCK_TABLE 12
+// Partial results of work-groups that share keys, written in place of `out` and read in place of K by the kernel that combines them.
+#define BUFFER_PARTIAL_OUT BUFFER_OUT
+#define BUFFER_PARTIAL_IN BUFFER_K
 
 struct AttentionParams {
-  uint numHeadsQ;
   uint headsPerGroup;  // num_heads_q / num_heads_kv
+  uint headBlocks;     // blocks of query heads per batch entry: FOLD heads of one group each
   uint seqlenQ;        // of the tensors; packed: tokens of all sequences together
   uint seqlenK;        // the same; paged: max_pages * page_size
   uint rowBlocks;      // blocks of query rows per head; packed: slots for them, see blockOf
+  uint splits;         // work-groups that share the keys of a block of rows
   uint numSequences;   // packed
   uint pages;          // paged: pages of K and V; a stride B is then that of pages
   int windowLeft, windowRight;

@@ -9,7 +9,7 @@ std::vector<std::string> kernelChoices(const Device& device, SaccadeOperator op)
   std::vector<std::string> names;
   for (const KernelInfo& kernel : device.kernels()) {
     // The kernel of the weights is no choice: it runs beside the others, and their tests ask for it.
-    const bool choice = kernel.op == chosenFor && std::string(kernel.name) != "weights";
+    const bool choice = kernel.op == chosenFor && kernel.selectable;
     if (choice && kernel.supported == VK_TRUE) names.emplace_back(kernel.name);
   }
   return names;

@@ -147,7 +147,7 @@ TEST(AttentionPlan, PassesSizesStridesAndScaleAsParameters) {
   desc.mask = tensorDesc(SACCADE_DTYPE_U8, {2, 1, 1, 7});
   desc.temperature = 2;
   const core::AttentionParams params = paramsOf(planFor(cpuFacts(), desc).steps.at(0));
-  EXPECT_EQ(params.numHeadsQ, 6u);
+  EXPECT_EQ(params.headBlocks, 6u);
   EXPECT_EQ(params.headsPerGroup, 2u);
   EXPECT_EQ(params.seqlenQ, 5u);
   EXPECT_EQ(params.seqlenK, 7u);
@@ -163,15 +163,17 @@ TEST(AttentionPlan, PassesSizesStridesAndScaleAsParameters) {
   EXPECT_EQ(params.maskStrideK, 1u);
 }
 
-// A decode loop that grows seqlen_k, or another batch, must find its pipelines.
+// A batch of another size, or a longer sequence, must find its pipelines.
 TEST(AttentionPlan, KeepsItsPipelineWhenSizesAndStridesChange) {
   for (const FakeDevice& device : fakeDevices()) {
-    const PlanDraft one = planFor(
-        device.facts, attentionDesc({.batch = 1, .headsQ = 3, .headsKv = 1, .seqlenQ = 1, .seqlenK = 100}));
-    const PlanDraft other = planFor(
-        device.facts, attentionDesc({.batch = 4, .headsQ = 8, .headsKv = 8, .seqlenQ = 40, .seqlenK = 101}));
-    EXPECT_EQ(one.steps.at(0).shader, other.steps.at(0).shader) << device.name;
-    EXPECT_EQ(one.steps.at(0).specialisation, other.steps.at(0).specialisation) << device.name;
+    for (const char* kernel : {"scalar_rows", "scalar_tiled"}) {
+      const PlanDraft one =
+          planFor(device.facts, withKernel(attentionDesc({.batch = 1, .headsQ = 3, .headsKv = 1, .seqlenQ = 1, .seqlenK = 100}), kernel));
+      const PlanDraft other =
+          planFor(device.facts, withKernel(attentionDesc({.batch = 4, .headsQ = 8, .headsKv = 8, .seqlenQ = 40, .seqlenK = 101}), kernel));
+      EXPECT_EQ(one.steps.at(0).shader, other.steps.at(0).shader) << device.name;
+      EXPECT_EQ(one.steps.at(0).specialisation, other.steps.at(0).specialisation) << device.name;
+    }
   }
 }
 
@@ -207,7 +209,7 @@ TEST(AttentionPlan, NamesWindowsCapsAndPagesInItsLabel) {
   desc.softcap = 50;
   desc.alibiSlopes = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 1, 6});
   desc.sink = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 1, 6});
-  EXPECT_EQ(planFor(cpuFacts(), desc).label,
+  EXPECT_EQ(planFor(cpuFacts(), withKernel(desc, "scalar_rows")).label,
             "attention scalar_rows f32 B2 Hq6 Hkv3 Tq5 Tk20 Dqk16 Dv24 window(4,-1) softcap 50 alibi sink packed paged(4)");
 }
 
@@ -231,7 +233,7 @@ TEST(AttentionPlan, HasRoomForABlockMorePerPackedSequence) {
   SaccadeAttentionDesc desc = attentionDesc({.batch = 1, .seqlenQ = 100});
   desc.hasCuSeqlens = VK_TRUE;
   desc.numSequences = 9;
-  const PlanDraft plan = planFor(cpuFacts(), desc);
+  const PlanDraft plan = planFor(cpuFacts(), withKernel(desc, "scalar_rows"));
   EXPECT_EQ(plan.steps.at(0).groups, uint64_t{6} * (100 / 8 + 9 + 1));
   EXPECT_EQ(plan.slots.at(core::kSlotCuSeqlensQ).bytes, 40u);
   EXPECT_EQ(plan.slots.at(core::kSlotCuSeqlensK).bytes, 40u);
@@ -271,7 +273,7 @@ TEST(AttentionPlan, CountsBytesOfInputsAndOutputsOnce) {
 
 TEST(AttentionPlan, NeedsNoScratchHoweverLongTheSequence) {
   for (const FakeDevice& device : fakeDevices()) {
-    for (const char* kernel : {"scalar_rows", "scalar_tiled"}) {
+    for (const char* kernel : {"scalar_rows", "split_kv", "scalar_tiled"}) {
       SaccadeAttentionDesc desc = withKernel(
           attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 1 << 20, .seqlenK = 1 << 20}),
           kernel);
@@ -291,6 +293,57 @@ TEST(AttentionPlan, AsksForRangesThatReachTheLastElement) {
   EXPECT_EQ(plan.slots.at(core::kSlotSeqlensK).bytes, 8u);
   EXPECT_EQ(plan.slots.at(core::kSlotSeqlensQ).bytes, 0u);
   EXPECT_EQ(plan.slots.at(core::kSlotMask).bytes, 0u);
+}
+
+// Decoding: one query row, a long cache, four query heads to a key/value head.
+TEST(AttentionPlan, SplitsTheKeysOfShortQueriesAndFoldsTheHeadsThatShareThem) {
+  SaccadeAttentionDesc desc =
+      attentionDesc({.batch = 1, .headsQ = 32, .headsKv = 8, .seqlenQ = 1, .seqlenK = 4096, .headDimQk = 128, .headDimV = 128});
+  const PlanDraft plan = planFor(cpuFacts(), desc);
+  EXPECT_EQ(plan.kernel, "split_kv");
+  ASSERT_EQ(plan.steps.size(), 2u);
+  const core::StepDraft& parts = plan.steps[0];
+  const core::StepDraft& combine = plan.steps[1];
+  EXPECT_STREQ(parts.shader->name, "scalar_rows_f32_native");
+  EXPECT_STREQ(combine.shader->name, "combine_f32_native");
+  EXPECT_EQ(parts.specialisation.at(SPEC_FOLD), 4u);
+  EXPECT_EQ(parts.specialisation.at(SPEC_SPLIT), 1u);
+  EXPECT_EQ(paramsOf(parts).splits, 4u);
+  EXPECT_EQ(parts.groups, 8u * 4);  // 8 blocks of 4 heads, 4 parts each
+  EXPECT_EQ(combine.groups, 8u * 128 / 16);  // 16 channels each
+  EXPECT_TRUE(combine.barrierBefore);
+  EXPECT_EQ(parts.slots.at(BUFFER_OUT), core::kSlotScratch);
+  EXPECT_EQ(combine.slots.at(BUFFER_K), core::kSlotScratch);
+  EXPECT_EQ(combine.slots.at(BUFFER_OUT), core::kSlotOut);
+  EXPECT_EQ(plan.scratchBytes(), 32u * (128 + 2) * 8 * 4);
+}
+
+TEST(AttentionPlan, SplitsNothingWhereRowsFillTheDevice) {
+  SaccadeAttentionDesc desc = withKernel(attentionDesc({.batch = 8, .seqlenQ = 512, .seqlenK = 512}), "split_kv");
+  const PlanDraft plan = planFor(cpuFacts(), desc);
+  ASSERT_EQ(plan.steps.size(), 1u);
+  EXPECT_EQ(plan.scratchBytes(), 0u);
+  EXPECT_EQ(planFor(cpuFacts(), attentionDesc({.batch = 8, .seqlenQ = 512, .seqlenK = 512})).kernel, "scalar_rows");
+}
+
+TEST(AttentionPlan, KeepsThePipelinesOfADecodeLoopAsTheCacheGrows) {
+  const auto specialisations = [](int64_t keys) {
+    const PlanDraft plan = planFor(cpuFacts(), attentionDesc({.batch = 1, .seqlenQ = 1, .seqlenK = keys}));
+    EXPECT_EQ(plan.kernel, "split_kv");
+    return std::pair(plan.steps.at(0).specialisation, plan.steps.at(1).specialisation);
+  };
+  EXPECT_EQ(specialisations(200), specialisations(4000));
+}
+
+// A group that does not fill its last work-group: 5 heads in work-groups of 4 rows.
+TEST(AttentionPlan, TakesGroupsThatAreNoMultipleOfAWorkGroup) {
+  core::DeviceFacts facts = cpuFacts();
+  facts.subgroupSize = 4;
+  const PlanDraft plan =
+      planFor(facts, attentionDesc({.batch = 1, .headsQ = 10, .headsKv = 2, .seqlenQ = 1, .seqlenK = 100}));
+  EXPECT_EQ(plan.kernel, "split_kv");
+  EXPECT_EQ(plan.steps.at(0).specialisation.at(SPEC_FOLD), 4u);
+  EXPECT_EQ(paramsOf(plan.steps.at(0)).headBlocks, 4u);
 }
 
 TEST(AttentionPlan, WritesWeightsInAStepOfTheirOwn) {

@@ -110,7 +110,7 @@ class DeviceLimits : public testing::TestWithParam<Combination> {
 };
 
 TEST_P(DeviceLimits, AreKeptByAttention) {
-  for (const char* kernel : {"", "scalar_rows", "scalar_tiled"}) {
+  for (const char* kernel : {"", "scalar_rows", "split_kv", "scalar_tiled"}) {
     for (const int64_t headDim : {1, 8, 33, 64, 80, 97, 128, 192, 256}) {
       for (SaccadeAttentionDesc desc : attentionDescs(dtype, headDim, 257 - headDim)) {
         desc.kernel = kernel;

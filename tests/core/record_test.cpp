@@ -84,19 +84,16 @@ TEST_F(Recording, PassesAddressesInTheOrderThatTheKernelsName) {
 TEST_F(Recording, PointsTheKernelAtItsParameters) {
   ASSERT_EQ(record(plan(attentionDesc())), SACCADE_OK);
   const auto& params = *reinterpret_cast<const core::AttentionParams*>(driver.commands.at(1).push.params);
-  EXPECT_EQ(params.numHeadsQ, 6u);
+  EXPECT_EQ(params.headBlocks, 6u);
   EXPECT_EQ(params.seqlenK, 7u);
   EXPECT_EQ(params.scale, 0.25f);
 }
 
 TEST_F(Recording, SplitsAGridThatIsLongerThanTheDevicesLimit) {
-  const SaccadePlan made = plan(attentionDesc({.batch = 70000,
-                                               .headsQ = 2,
-                                               .headsKv = 1,
-                                               .seqlenQ = 1,
-                                               .seqlenK = 1,
-                                               .headDimQk = 4,
-                                               .headDimV = 4}));
+  SaccadeAttentionDesc desc = attentionDesc(
+      {.batch = 70000, .headsQ = 2, .headsKv = 1, .seqlenQ = 1, .seqlenK = 1, .headDimQk = 4, .headDimV = 4});
+  desc.kernel = "scalar_rows";
+  const SaccadePlan made = plan(desc);
   SaccadePlanInfo info{};
   saccadeGetPlanInfo(made, &info);
   EXPECT_EQ(info.dispatchCount, 3u);
