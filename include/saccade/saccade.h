@@ -148,7 +148,11 @@ typedef struct SaccadeContextCreateInfo {
   const char* const* enabledExtensions;
   VkPipelineCache pipelineCache;                      /* optional; owned by the host */
   const VkAllocationCallbacks* allocationCallbacks;   /* optional; copied, must stay valid */
-  const char* kernel; /* optional: every plan uses this kernel variant or is refused (SACCADE_KERNEL of the tools) */
+  const char* kernel; /* optional: every plan uses this kernel variant or is refused (SACCADE_KERNEL of the tools); with the
+                         fields of a tile behind it as in "scalar_rows keys=4", that tile or the plan is refused */
+  const void* tuning; /* optional: the content of a tuning file, as `saccade tune` writes them. Read during the call. One that
+                         is corrupt, of another device, driver or version has no effect: see saccadeGetTuningInfo */
+  size_t tuningSize;  /* bytes */
 } SaccadeContextCreateInfo;
 
 static inline SaccadeContextCreateInfo saccadeContextCreateInfoDefault(void) {
@@ -169,6 +173,14 @@ SACCADE_API void saccadeDestroyContext(SaccadeContext context);
 
 /* The facts that plans are made from. The pointer lives as long as the context. */
 SACCADE_API const SaccadeDeviceFacts* saccadeGetDeviceFacts(SaccadeContext context);
+
+/* What became of the tuning file that the context was created with. */
+typedef struct SaccadeTuningInfo {
+  uint32_t entryCount; /* problems for which it has a kernel; 0 without a file and with one that was ignored */
+  const char* ignored; /* why it was ignored, naming the field; "" if it was not. Lives as long as the context */
+} SaccadeTuningInfo;
+
+SACCADE_API void saccadeGetTuningInfo(SaccadeContext context, SaccadeTuningInfo* info);
 
 typedef enum SaccadeOperator {
   SACCADE_OPERATOR_ATTENTION = 0,
@@ -308,7 +320,8 @@ typedef struct SaccadeAttentionDesc {
   SaccadeNormalizer normalizer; /* softmax */
   float sigmoidBias;            /* 0 */
 
-  const char* kernel; /* optional: use this kernel variant or refuse; NULL: the context's choice */
+  const char* kernel; /* optional: use this kernel variant or refuse, with the fields of a tile behind it as in
+                         "scalar_rows keys=4" that tile; NULL: the context's choice */
 } SaccadeAttentionDesc;
 
 static inline SaccadeAttentionDesc saccadeAttentionDescDefault(void) {
@@ -497,9 +510,24 @@ typedef struct SaccadePlanInfo {
   uint64_t scratchBytes;    /* device memory that the record call needs as scratch */
   uint32_t dispatchCount;   /* vkCmdDispatch calls */
   uint32_t barrierCount;    /* barriers recorded between them */
+  const char* tile;         /* the variant with its tile, as `kernel` of a description takes them; "" if it has none */
 } SaccadePlanInfo;
 
 SACCADE_API void saccadeGetPlanInfo(SaccadePlan plan, SaccadePlanInfo* info);
+
+/* A kernel with a tile that could compute a problem, and what a tuning file calls problems like it. */
+typedef struct SaccadeCandidate {
+  char problem[128]; /* e.g. "attention f32 dqk64 dv64 tq256 tk256 heads16 group1": sizes rounded up to powers of two */
+  char kernel[128];  /* for `kernel` of the description, e.g. "scalar_rows local_size=8 keys=8" */
+} SaccadeCandidate;
+
+/* Lists what is worth measuring for a problem on this device; the built-in choice comes first. `kernel` of the description, the
+ * context's and its tuning have no influence. The count pattern of saccadeGetDeviceRequirements. Errors: those of the plan. */
+SACCADE_API SaccadeStatus saccadeGetAttentionCandidates(SaccadeContext context, const SaccadeAttentionDesc* desc,
+                                                        uint32_t* count, SaccadeCandidate* candidates,
+                                                        SaccadeMessage* message);
+SACCADE_API SaccadeStatus saccadeGetMatmulCandidates(SaccadeContext context, const SaccadeMatmulDesc* desc, uint32_t* count,
+                                                     SaccadeCandidate* candidates, SaccadeMessage* message);
 
 /* Record a plan into a command buffer in the recording state, outside a render pass, of a queue family with compute.
  * Checks every range first; on error nothing has been recorded. Errors: INVALID_ARGUMENT. */

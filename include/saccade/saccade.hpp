@@ -100,10 +100,12 @@ inline const char* toKernel(const std::string& name) { return name.empty() ? nul
 
 // Structures of the C API that need no other form.
 using BufferRange = SaccadeBuffer;  // address and size in bytes
+using Candidate = SaccadeCandidate;
 using DeviceFacts = SaccadeDeviceFacts;
 using KernelInfo = SaccadeKernelInfo;
 using PlanInfo = SaccadePlanInfo;
 using Requirement = SaccadeRequirement;
+using TuningInfo = SaccadeTuningInfo;
 
 // Bytes of one element; 0 for None.
 constexpr std::size_t dtypeSize(Dtype dtype) {
@@ -443,6 +445,7 @@ struct ContextDesc {
   VkPipelineCache pipelineCache = VK_NULL_HANDLE;
   const VkAllocationCallbacks* allocationCallbacks = nullptr;
   std::string kernel;  // every plan uses this kernel variant or is refused; empty: free choice
+  std::string tuning;  // the content of a tuning file; empty: none
 };
 
 // Owns a SaccadeContext. May be used from several threads at once. Outlives its plans; the VkDevice outlives
@@ -463,6 +466,8 @@ class Context {
     info.pipelineCache = desc.pipelineCache;
     info.allocationCallbacks = desc.allocationCallbacks;
     info.kernel = detail::toKernel(desc.kernel);
+    info.tuning = desc.tuning.data();
+    info.tuningSize = desc.tuning.size();
     detail::check([&](SaccadeMessage* m) { return saccadeCreateContext(&info, &handle_, m); });
   }
   Context(Context&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
@@ -485,6 +490,21 @@ class Context {
     });
   }
 
+  // What became of the tuning file. Strings in it live as long as the context.
+  TuningInfo tuning() const {
+    TuningInfo info{};
+    saccadeGetTuningInfo(handle_, &info);
+    return info;
+  }
+
+  // Kernels and tiles that are worth measuring for a problem, the built-in choice first. Throw Error as plan does.
+  std::vector<Candidate> candidates(const AttentionDesc& desc) const {
+    return listCandidates(saccadeGetAttentionCandidates, desc);
+  }
+  std::vector<Candidate> candidates(const MatmulDesc& desc) const {
+    return listCandidates(saccadeGetMatmulCandidates, desc);
+  }
+
   // Each throws Error: InvalidArgument and Unsupported (field() says which field), OutOfMemory, Driver,
   // DeviceLost.
   Plan plan(const AttentionDesc& desc) const { return create(saccadeCreateAttentionPlan, desc); }
@@ -501,6 +521,14 @@ class Context {
     SaccadePlan plan = nullptr;
     detail::check([&](SaccadeMessage* m) { return function(handle_, &c, &plan, m); });
     return Plan(plan);
+  }
+
+  template <typename Function, typename Desc>
+  std::vector<Candidate> listCandidates(Function function, const Desc& desc) const {
+    const auto c = desc.toC();
+    return detail::enumerate<Candidate>([&](std::uint32_t* count, Candidate* items, SaccadeMessage* m) {
+      return function(handle_, &c, count, items, m);
+    });
   }
 
   SaccadeContext handle_ = nullptr;

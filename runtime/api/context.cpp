@@ -5,6 +5,7 @@
 
 #include "api/message.hpp"
 #include "kernels/registry.hpp"
+#include "kernels/tile.hpp"
 
 namespace saccade::core {
 namespace {
@@ -25,7 +26,9 @@ Context::Context(const SaccadeContextCreateInfo& info) {
   requireHandle(info.device != VK_NULL_HANDLE, "device");
   requireHandle(info.getInstanceProcAddr != nullptr, "getInstanceProcAddr");
   requireHandle(info.enabledFeatures != nullptr, "enabledFeatures");
-  if (info.kernel != nullptr && *info.kernel != '\0') requireKnownKernel(forcedKernel_ = info.kernel);
+  if (info.kernel != nullptr && *info.kernel != '\0') {
+    requireKnownKernel(parseKernelRequest(forcedKernel_ = info.kernel).kernel);
+  }
   if (info.allocationCallbacks != nullptr) callbacks_ = *info.allocationCallbacks;
   const VkAllocationCallbacks* callbacks = callbacks_ ? &*callbacks_ : nullptr;
 
@@ -41,6 +44,13 @@ Context::Context(const SaccadeContextCreateInfo& info) {
     }
   }
   for (const KernelEntry& entry : kernelRegistry()) leftOut_.push_back(leftOutModules(entry));
+  if (info.tuning != nullptr && info.tuningSize > 0) {
+    try {
+      tuning_ = readTuning({static_cast<const char*>(info.tuning), info.tuningSize}, facts_);
+    } catch (const Refusal& refusal) {
+      tuningIgnored_ = refusal.text;
+    }
+  }
   pipelines_.emplace(functions_, info.device, info.pipelineCache, callbacks);
   parameters_.emplace(instanceFunctions_, functions_, info.physicalDevice, info.device, callbacks);
 }
@@ -97,6 +107,10 @@ SaccadeStatus saccadeCreateContext(const SaccadeContextCreateInfo* info, Saccade
 void saccadeDestroyContext(SaccadeContext context) { delete context; }
 
 const SaccadeDeviceFacts* saccadeGetDeviceFacts(SaccadeContext context) { return &context->facts(); }
+
+void saccadeGetTuningInfo(SaccadeContext context, SaccadeTuningInfo* info) {
+  *info = {static_cast<uint32_t>(context->tuning().size()), context->tuningIgnored().c_str()};
+}
 
 SaccadeStatus saccadeGetKernels(SaccadeContext context, uint32_t* count, SaccadeKernelInfo* kernels,
                                 SaccadeMessage* message) {

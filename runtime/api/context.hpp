@@ -10,6 +10,7 @@
 #include "kernels/parameter_pool.hpp"
 #include "kernels/pipelines.hpp"
 #include "saccade/saccade.h"
+#include "tune/tuning_table.hpp"
 
 namespace saccade::core {
 
@@ -24,6 +25,9 @@ class Context {
   ParameterPool& parameters() { return *parameters_; }
   // The variant that the host forces; "" if the choice is free.
   const std::string& forcedKernel() const { return forcedKernel_; }
+  // What the host's tuning file says; empty without one, or where it was ignored: tuningIgnored then says why.
+  const TuningTable& tuning() const { return tuning_; }
+  const std::string& tuningIgnored() const { return tuningIgnored_; }
   // leftOutModules of every entry of the registry, kept because the C API hands out pointers.
   const std::vector<std::string>& leftOut() const { return leftOut_; }
 
@@ -32,6 +36,8 @@ class Context {
   DeviceFunctions functions_;
   DeviceFacts facts_{};
   std::string forcedKernel_;
+  TuningTable tuning_;
+  std::string tuningIgnored_;
   std::vector<std::string> leftOut_;
   std::optional<VkAllocationCallbacks> callbacks_;
   std::optional<Pipelines> pipelines_;

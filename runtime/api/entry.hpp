@@ -2,6 +2,10 @@
 // What the C entry points of all operators do the same way.
 #pragma once
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "api/context.hpp"
 #include "api/message.hpp"
 #include "plan/plan.hpp"
@@ -18,6 +22,29 @@ SaccadeStatus createPlan(SaccadeContext context, const Desc* desc, SaccadePlan* 
     if (context == nullptr) refuse("context", "context is null; create one with saccadeCreateContext");
     if (desc == nullptr) refuse("desc", "desc is null; start from the operator's Default function");
     *plan = realisePlan(*context, makeDraft());
+  });
+}
+
+struct CandidateList {
+  std::string problem;
+  std::vector<std::string> kernels;
+};
+
+// The count pattern: how many there are, or as many as there is room for.
+template <class Desc, class List>
+SaccadeStatus getCandidates(SaccadeContext context, const Desc* desc, uint32_t* count, SaccadeCandidate* candidates,
+                            SaccadeMessage* message, List&& list) {
+  return guarded(message, [&] {
+    if (context == nullptr) refuse("context", "context is null; create one with saccadeCreateContext");
+    if (desc == nullptr) refuse("desc", "desc is null; start from the operator's Default function");
+    if (count == nullptr) refuse("count", "count is null; it is required");
+    const CandidateList found = list();
+    const auto available = static_cast<uint32_t>(found.kernels.size());
+    *count = candidates == nullptr ? available : std::min(*count, available);
+    for (uint32_t i = 0; candidates != nullptr && i < *count; i++) {
+      copyText(candidates[i].problem, found.problem);
+      copyText(candidates[i].kernel, found.kernels[i]);
+    }
   });
 }
 

@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/message.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 namespace saccade::core {
-namespace {
-
-template <std::size_t size>
-void copyText(char (&target)[size], const std::string& text) {
-  const std::size_t length = std::min(text.size(), size - 1);
-  std::memcpy(target, text.data(), length);
-  target[length] = '\0';
-}
-
-}  // namespace
 
 void writeMessage(SaccadeMessage* message, SaccadeStatus status, const std::string& field, const std::string& text) {
   if (message == nullptr) return;

@@ -3,6 +3,8 @@
 // and sentence; every C entry point turns it into a status and a SaccadeMessage, so none crosses the interface.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <exception>
 #include <format>
 #include <new>
@@ -37,6 +39,14 @@ template <class... Args>
 
 // Turns a failing VkResult into a Refusal; `what` names the call and what it was for.
 void checkVulkan(VkResult result, const char* what);
+
+// As much of the text as there is room for.
+template <std::size_t size>
+void copyText(char (&target)[size], const std::string& text) {
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(target, text.data(), length);
+  target[length] = '\0';
+}
 
 void writeMessage(SaccadeMessage* message, SaccadeStatus status, const std::string& field, const std::string& text);
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "api/entry.hpp"
+#include "attention/choice.hpp"
 #include "attention/plan.hpp"
 #include "attention/problem.hpp"
 
@@ -11,7 +12,15 @@ using namespace saccade::core;
 SaccadeStatus saccadeCreateAttentionPlan(SaccadeContext context, const SaccadeAttentionDesc* desc, SaccadePlan* plan,
                                          SaccadeMessage* message) {
   return createPlan(context, desc, plan, message, [&] {
-    return planAttention(context->facts(), validateAttention(*desc), context->forcedKernel());
+    return planAttention(context->facts(), validateAttention(*desc), context->forcedKernel(), context->tuning());
+  });
+}
+
+SaccadeStatus saccadeGetAttentionCandidates(SaccadeContext context, const SaccadeAttentionDesc* desc, uint32_t* count,
+                                            SaccadeCandidate* candidates, SaccadeMessage* message) {
+  return getCandidates(context, desc, count, candidates, message, [&] {
+    const AttentionProblem problem = validateAttention(*desc);
+    return CandidateList{tuningKey(problem), attentionCandidates(context->facts(), problem)};
   });
 }
 
@@ -32,5 +41,5 @@ void saccadeDestroyPlan(SaccadePlan plan) { destroyPlan(plan); }
 void saccadeGetPlanInfo(SaccadePlan plan, SaccadePlanInfo* info) {
   const PlanDraft& draft = plan->draft;
   *info = {draft.op, draft.kernel.c_str(), draft.label.c_str(), draft.reason.c_str(), draft.flops, draft.bytes,
-           draft.scratchBytes(), plan->dispatchCount, plan->barrierCount};
+           draft.scratchBytes(), plan->dispatchCount, plan->barrierCount, draft.tile.c_str()};
 }

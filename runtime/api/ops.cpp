@@ -14,7 +14,15 @@ using namespace saccade::core;
 SaccadeStatus saccadeCreateMatmulPlan(SaccadeContext context, const SaccadeMatmulDesc* desc,
                                       SaccadePlan* plan, SaccadeMessage* message) {
   return createPlan(context, desc, plan, message, [&] {
-    return planMatmul(context->facts(), validateMatmul(*desc), context->forcedKernel());
+    return planMatmul(context->facts(), validateMatmul(*desc), context->forcedKernel(), context->tuning());
+  });
+}
+
+SaccadeStatus saccadeGetMatmulCandidates(SaccadeContext context, const SaccadeMatmulDesc* desc, uint32_t* count,
+                                         SaccadeCandidate* candidates, SaccadeMessage* message) {
+  return getCandidates(context, desc, count, candidates, message, [&] {
+    const MatmulProblem problem = foldBatches(validateMatmul(*desc));
+    return CandidateList{tuningKey(problem), matmulCandidates(context->facts(), problem)};
   });
 }
 
@@ -75,7 +83,7 @@ SaccadeStatus saccadeCmdActivation(VkCommandBuffer commandBuffer, SaccadePlan pl
 SaccadeStatus saccadeCreatePatchEmbedPlan(SaccadeContext context, const SaccadePatchEmbedDesc* desc,
                                           SaccadePlan* plan, SaccadeMessage* message) {
   return createPlan(context, desc, plan, message, [&] {
-    return planPatchEmbed(context->facts(), validatePatchEmbed(*desc), context->forcedKernel());
+    return planPatchEmbed(context->facts(), validatePatchEmbed(*desc), context->forcedKernel(), context->tuning());
   });
 }
 

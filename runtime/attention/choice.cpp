@@ -2,7 +2,8 @@
 #include "attention/choice.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <bit>
+#include <format>
 
 namespace saccade::core {
 namespace {
@@ -74,23 +75,136 @@ Estimate estimateScalarTiled(const DeviceFacts& facts, const AttentionProblem&) 
   return {2, "tiles in shared memory are read once by a whole work-group"};
 }
 
-constexpr Variant<AttentionProblem> kVariants[] = {
-    {"scalar_rows", always, estimateScalarRows},
-    {"scalar_tiled", always, estimateScalarTiled},
-    {"split_kv", always, estimateSplitKv},
-};
+// Tiles beside the built-in ones. The unrolled code of a step grows with keys * head_dim, and no tile may cost the driver
+// seconds, so that product is bounded.
+std::vector<uint32_t> keysWorthTrying(const AttentionProblem& problem) {
+  constexpr uint32_t kLongestStep = 1024;
+  const uint32_t widest = std::max(problem.headDimQk, problem.headDimV) * (problem.q.dtype == SACCADE_DTYPE_F32 ? 1 : 2);
+  std::vector<uint32_t> all;
+  for (const uint32_t keys : {1u, 2u, 4u, 8u, 16u}) {
+    if (keys * widest <= kLongestStep || keys == 1) all.push_back(keys);
+  }
+  return all;
+}
 
-// In the order of kVariants.
-constexpr AttentionTile (*kTiles[])(const DeviceFacts&, const AttentionProblem&) = {scalarRowsTile, scalarTiledTile, splitKvTile};
-static_assert(std::size(kVariants) == std::size(kTiles));
+std::vector<AttentionTile> otherRowsTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
+  std::vector<AttentionTile> tiles;
+  for (const uint32_t keys : keysWorthTrying(problem)) {
+    for (uint32_t factor = 1; factor <= (isCpu(facts) ? 1 : 4); factor *= 2) {
+      const uint32_t lanes = subgroupLanes(facts) * factor;
+      if (lanes <= maxLocalSize(facts)) tiles.push_back({lanes, lanes, keys});
+    }
+  }
+  return tiles;
+}
+
+std::vector<AttentionTile> otherSplitKvTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
+  const AttentionTile builtIn = splitKvTile(facts, problem);
+  const uint32_t group = problem.numHeadsKv == 0 ? 1 : problem.numHeadsQ / problem.numHeadsKv;
+  std::vector<AttentionTile> tiles;
+  for (const uint32_t fold : {1u, std::clamp(group, 1u, builtIn.localSize)}) {
+    for (const uint32_t splits : {1u, builtIn.splits / 4, builtIn.splits / 2, builtIn.splits, builtIn.splits * 2, builtIn.splits * 4}) {
+      for (const uint32_t keys : keysWorthTrying(problem)) {
+        if (splits == 0 || splits > problem.seqlenK || keys < builtIn.keys / 2 || keys > builtIn.keys * 2) continue;
+        AttentionTile tile = builtIn;
+        tile.fold = fold;
+        tile.splits = splits;
+        tile.keys = keys;
+        tiles.push_back(tile);
+      }
+    }
+  }
+  return tiles;
+}
+
+std::vector<AttentionTile> otherTiledTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
+  std::vector<AttentionTile> tiles;
+  const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
+  for (const uint32_t keys : {16u, 32u, 64u, 128u}) {
+    for (const uint32_t channels : {16u, 32u, 64u, 128u}) {
+      if (channels != 16 && channels >= 2 * widest) continue;
+      AttentionTile tile = scalarTiledTile(facts, problem);
+      tile.keys = keys;
+      tile.channels = channels;
+      tiles.push_back(tile);
+    }
+  }
+  return tiles;
+}
+
+std::string settleRows(const DeviceFacts&, const AttentionProblem&, AttentionTile& tile) {
+  tile.rows = tile.localSize;
+  return "";
+}
+
+std::string settleSplitKv(const DeviceFacts&, const AttentionProblem& problem, AttentionTile& tile) {
+  if (tile.fold > tile.localSize) return std::format("fold is {}, more than the {} invocations of local_size", tile.fold, tile.localSize);
+  tile.rows = tile.localSize / tile.fold;
+  const uint64_t groups = blocksOf(problem, tile.localSize, tile.fold) * tile.splits;
+  if (groups > UINT32_MAX) return std::format("splits is {}, which makes {} work-groups, more than 4294967295", tile.splits, groups);
+  return "";
+}
+
+std::string settleTiled(const DeviceFacts& facts, const AttentionProblem&, AttentionTile& tile) {
+  constexpr uint32_t kRows = 32, kSharers = 4;
+  const uint64_t floats = uint64_t{kRows + tile.keys} * (tile.channels + 1) + kRows * (tile.keys + 1) + kSharers * kRows + kRows + 1;
+  const uint64_t bytes = floats * sizeof(float);
+  if (bytes <= facts.maxComputeSharedMemorySize) return "";
+  return std::format("keys is {} and channels {}, which needs {} bytes of shared memory; this device has {}", tile.keys, tile.channels,
+                     bytes, facts.maxComputeSharedMemorySize);
+}
+
+using Field = TileField<AttentionTile>;
+constexpr Field kRowsFields[] = {{"local_size", &AttentionTile::localSize, 1, 1024, 1}, {"keys", &AttentionTile::keys, 1, 16, 1}};
+constexpr Field kSplitKvFields[] = {{"local_size", &AttentionTile::localSize, 1, 1024, 1},
+                                    {"keys", &AttentionTile::keys, 1, 16, 1},
+                                    {"fold", &AttentionTile::fold, 1, 1024, 1},
+                                    {"splits", &AttentionTile::splits, 1, 1024, 1}};
+constexpr Field kTiledFields[] = {{"keys", &AttentionTile::keys, 16, 128, 16}, {"channels", &AttentionTile::channels, 16, 128, 16}};
+
+using AttentionVariant = Variant<AttentionProblem, AttentionTile>;
+constexpr AttentionVariant kVariants[] = {
+    {"scalar_rows", always, estimateScalarRows, scalarRowsTile, kRowsFields, settleRows, otherRowsTiles},
+    {"scalar_tiled", always, estimateScalarTiled, scalarTiledTile, kTiledFields, settleTiled, otherTiledTiles},
+    {"split_kv", always, estimateSplitKv, splitKvTile, kSplitKvFields, settleSplitKv, otherSplitKvTiles},
+};
 
 }  // namespace
 
 AttentionTile weightsTile(const DeviceFacts& facts) { return {subgroupLanes(facts), subgroupLanes(facts), 1}; }
 
-AttentionChoice chooseAttention(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& forced) {
-  const Choice choice = choose<AttentionProblem>(kVariants, facts, problem, problem.kernel, forced);
-  return {kVariants[choice.index].name, kTiles[choice.index](facts, problem), choice.reason};
+AttentionChoice chooseAttention(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& forced,
+                                const TuningTable& tuning) {
+  const KernelRequest* tuned = tuning.empty() ? nullptr : tuning.find(tuningKey(problem));
+  const auto choice = choose<AttentionProblem, AttentionTile>(kVariants, facts, problem, problem.kernel, forced, tuned);
+  const AttentionVariant& variant = kVariants[choice.index];
+  return {variant.name, choice.tile, tileText(variant.name, variant.fields, choice.tile), choice.reason};
+}
+
+std::string tuningKey(const AttentionProblem& p) {
+  const uint64_t entries = std::max(p.batch, 1u);
+  const uint64_t keys = p.packed ? divideUp(p.seqlenK, entries) : p.seqlenK;
+  const uint32_t group = p.numHeadsKv == 0 ? 1 : p.numHeadsQ / p.numHeadsKv;
+  std::string key = std::format("attention {} dqk{} dv{} tq{} tk{} heads{} group{}", dtypeName(p.q.dtype), p.headDimQk, p.headDimV,
+                                std::bit_ceil(rowsPerEntry(p)), std::bit_ceil(keys), std::bit_ceil(entries * p.numHeadsQ), group);
+  if (p.windowLeft >= 0 || p.windowRight > 0) {
+    key += " window";
+  } else if (p.windowRight == 0) {
+    key += " causal";
+  }
+  if (p.mask.present() || p.bias.present()) key += " mask";
+  if (p.packed || p.hasSeqlensQ || p.hasSeqlensK) key += " lengths";
+  if (p.paged()) key += " paged";
+  return key;
+}
+
+std::vector<std::string> attentionCandidates(const DeviceFacts& facts, const AttentionProblem& problem) {
+  return listCandidates<AttentionProblem, AttentionTile>(kVariants, facts, problem);
+}
+
+std::string attentionRequestRefusal(const DeviceFacts& facts, const KernelRequest& request) {
+  const size_t index = findVariant<AttentionProblem, AttentionTile>(kVariants, request.kernel);
+  return index == std::size(kVariants) ? "it is not a variant of attention" : tileRefusal(facts, kVariants[index].fields, request);
 }
 
 }  // namespace saccade::core

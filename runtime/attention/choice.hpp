@@ -3,7 +3,8 @@
 #pragma once
 
 #include "attention/problem.hpp"
-#include "kernels/registry.hpp"
+#include "kernels/choose.hpp"
+#include "tune/tuning_table.hpp"
 
 namespace saccade::core {
 
@@ -20,10 +21,22 @@ struct AttentionTile {
 struct AttentionChoice {
   const char* kernel;
   AttentionTile tile;
+  std::string tileText;  // kernel and tile as a description may ask for them
   std::string reason;
 };
 
-AttentionChoice chooseAttention(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& forced);
+AttentionChoice chooseAttention(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& forced,
+                                const TuningTable& tuning = {});
+
+// What a tuning file calls problems such as this one: those for which the same kernel and tile should be best. Sizes are rounded up
+// to powers of two.
+std::string tuningKey(const AttentionProblem& problem);
+
+// Kernels and tiles worth measuring for a problem, the built-in choice first.
+std::vector<std::string> attentionCandidates(const DeviceFacts& facts, const AttentionProblem& problem);
+
+// Why this device can never run an attention kernel with such a tile; "" if it may.
+std::string attentionRequestRefusal(const DeviceFacts& facts, const KernelRequest& request);
 
 // The tile of the kernel `weights`, which is not chosen but runs whenever probs are asked for.
 AttentionTile weightsTile(const DeviceFacts& facts);

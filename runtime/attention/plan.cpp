@@ -164,12 +164,14 @@ void addCombine(const DeviceFacts& facts, const AttentionProblem& p, const Atten
 
 }  // namespace
 
-PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, const std::string& forcedKernel) {
-  const AttentionChoice choice = chooseAttention(facts, p, forcedKernel);
+PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, const std::string& forcedKernel,
+                        const TuningTable& tuning) {
+  const AttentionChoice choice = chooseAttention(facts, p, forcedKernel, tuning);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_ATTENTION;
   draft.kernel = choice.kernel;
   draft.reason = choice.reason;
+  draft.tile = choice.tileText;
   draft.label = makeLabel(p, choice.kernel);
   draft.flops = usefulFlops(p);
 

@@ -4,6 +4,7 @@
 #include "attention/problem.hpp"
 #include "device/facts.hpp"
 #include "plan/plan.hpp"
+#include "tune/tuning_table.hpp"
 
 namespace saccade::core {
 
@@ -13,6 +14,7 @@ enum AttentionSlot {
   kSlotSeqlensQ, kSlotSeqlensK, kSlotCuSeqlensQ, kSlotCuSeqlensK, kSlotScratch
 };
 
-PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& forcedKernel);
+PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& forcedKernel,
+                        const TuningTable& tuning = {});
 
 }  // namespace saccade::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/activation.hpp"
 
-#include "kernels/registry.hpp"
+#include "kernels/choose.hpp"
 #include "ops/common.hpp"
 #include "ops/rows.hpp"
 
@@ -41,7 +41,7 @@ ActivationProblem validateActivation(const SaccadeActivationDesc& desc) {
 
 PlanDraft planActivation(const DeviceFacts& facts, const ActivationProblem& p,
                          const std::string& forcedKernel) {
-  const Choice choice = choose<ActivationProblem>(kVariants, facts, p, p.kernel, forcedKernel);
+  const auto choice = choose<ActivationProblem, NoTile>(kVariants, facts, p, p.kernel, forcedKernel);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_ACTIVATION;
   draft.kernel = kVariants[choice.index].name;

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/registry.hpp"
+#include "kernels/choose.hpp"
 #include "ops/common.hpp"
 #include "ops/rows.hpp"
 
@@ -46,7 +46,7 @@ LayerNormProblem validateLayerNorm(const SaccadeLayerNormDesc& desc) {
 
 PlanDraft planLayerNorm(const DeviceFacts& facts, const LayerNormProblem& p,
                         const std::string& forcedKernel) {
-  const Choice choice = choose<LayerNormProblem>(kVariants, facts, p, p.kernel, forcedKernel);
+  const auto choice = choose<LayerNormProblem, NoTile>(kVariants, facts, p, p.kernel, forcedKernel);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_LAYER_NORM;
   draft.kernel = kVariants[choice.index].name;

@@ -2,6 +2,8 @@
 #include "ops/matmul_choice.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <format>
 
 namespace saccade::core {
 namespace {
@@ -17,11 +19,6 @@ Estimate estimateTiled(const DeviceFacts& facts, const MatmulProblem&) {
   if (isCpu(facts)) return {20, "shared memory and barriers cost more than they save on a CPU device"};
   return {2, "tiles in shared memory are read once by a whole work-group"};
 }
-
-const Variant<MatmulProblem> kVariants[] = {
-    {"matmul_rows", always, estimateRows},
-    {"matmul_tiled", always, estimateTiled},
-};
 
 uint64_t roundUp(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
 
@@ -39,9 +36,7 @@ constexpr Blocking kBlockings16[] = {{2, 32}, {1, 16}, {1, 4}, {1, 1}};
 MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
   constexpr double kRead = 3;
   constexpr uint32_t kChunk = 8;
-  const uint32_t lanes =
-      std::clamp(facts.subgroupSize, 1u,
-                 std::min(facts.maxComputeWorkGroupInvocations, facts.maxComputeWorkGroupSize[0]));
+  const uint32_t lanes = std::clamp(facts.subgroupSize, 1u, maxLocalSize(facts));
   MatmulTile best{};
   double bestCost = 0;
   for (const bool exchanged : {false, true}) {
@@ -52,14 +47,14 @@ MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
                           static_cast<double>(roundUp(columns, each.columns)) * (1 + kRead / each.columns);
       if (best.localSize != 0 && cost >= bestCost) continue;
       bestCost = cost;
-      best = {lanes, lanes * each.rows, each.columns, each.rows, each.columns, kChunk, exchanged};
+      best = {lanes, lanes * each.rows, each.columns, each.rows, each.columns, kChunk, exchanged ? 1u : 0u};
     }
   }
   return best;
 }
 
 // 128 invocations as 8 x 16. Big tiles reuse more, small ones give small problems enough work-groups.
-MatmulTile tiledTile(const MatmulProblem& problem) {
+MatmulTile tiledTile(const DeviceFacts&, const MatmulProblem& problem) {
   const MatmulTile big{128, 64, 64, 8, 4, 16};
   const MatmulTile small{128, 32, 32, 4, 2, 16};
   const uint64_t groups = (roundUp(problem.rows, big.rows) / big.rows) *
@@ -68,12 +63,95 @@ MatmulTile tiledTile(const MatmulProblem& problem) {
   return groups >= 256 ? big : small;
 }
 
+// An invocation holds all its sums, and its code is unrolled over them.
+constexpr uint32_t kMostSums = 64;
+
+std::string settleRows(const DeviceFacts&, const MatmulProblem&, MatmulTile& tile) {
+  if (tile.rowsEach * tile.columnsEach > kMostSums) {
+    return std::format("rows_each is {} and columns_each {}; their product must be at most {}", tile.rowsEach, tile.columnsEach, kMostSums);
+  }
+  tile.rows = tile.localSize * tile.rowsEach;
+  tile.columns = tile.columnsEach;
+  return "";
+}
+
+std::string settleTiled(const DeviceFacts& facts, const MatmulProblem&, MatmulTile& tile) {
+  if (tile.rowsEach * tile.columnsEach > kMostSums) {
+    return std::format("rows_each is {} and columns_each {}; their product must be at most {}", tile.rowsEach, tile.columnsEach, kMostSums);
+  }
+  tile.rows = 8 * tile.rowsEach;
+  tile.columns = 16 * tile.columnsEach;
+  const uint64_t bytes = uint64_t{tile.rows + tile.columns} * (tile.chunk + 1) * sizeof(float);
+  if (bytes <= facts.maxComputeSharedMemorySize) return "";
+  return std::format("rows_each is {}, columns_each {} and chunk {}, which needs {} bytes of shared memory; this device has {}",
+                     tile.rowsEach, tile.columnsEach, tile.chunk, bytes, facts.maxComputeSharedMemorySize);
+}
+
+std::vector<MatmulTile> otherRowsTiles(const DeviceFacts& facts, const MatmulProblem& problem) {
+  std::vector<MatmulTile> tiles;
+  for (const uint32_t exchanged : {0u, 1u}) {
+    for (const Blocking each : {Blocking{1, 64}, {1, 32}, {1, 16}, {1, 4}, {2, 32}, {2, 16}, {4, 16}}) {
+      MatmulTile tile = rowsTile(facts, problem);
+      tile.rowsEach = each.rows;
+      tile.columnsEach = each.columns;
+      tile.exchanged = exchanged;
+      tiles.push_back(tile);
+    }
+  }
+  return tiles;
+}
+
+std::vector<MatmulTile> otherTiledTiles(const DeviceFacts& facts, const MatmulProblem& problem) {
+  std::vector<MatmulTile> tiles;
+  for (const Blocking each : {Blocking{2, 2}, {4, 2}, {4, 4}, {8, 4}, {8, 8}}) {
+    for (const uint32_t chunk : {8u, 16u, 32u}) {
+      MatmulTile tile = tiledTile(facts, problem);
+      tile.rowsEach = each.rows;
+      tile.columnsEach = each.columns;
+      tile.chunk = chunk;
+      tiles.push_back(tile);
+    }
+  }
+  return tiles;
+}
+
+using Field = TileField<MatmulTile>;
+constexpr Field kRowsFields[] = {{"rows_each", &MatmulTile::rowsEach, 1, 8, 1},
+                                 {"columns_each", &MatmulTile::columnsEach, 1, 64, 1},
+                                 {"exchanged", &MatmulTile::exchanged, 0, 1, 1}};
+constexpr Field kTiledFields[] = {{"rows_each", &MatmulTile::rowsEach, 1, 8, 1},
+                                  {"columns_each", &MatmulTile::columnsEach, 1, 8, 1},
+                                  {"chunk", &MatmulTile::chunk, 4, 64, 4}};
+
+using MatmulVariant = Variant<MatmulProblem, MatmulTile>;
+constexpr MatmulVariant kVariants[] = {
+    {"matmul_rows", always, estimateRows, rowsTile, kRowsFields, settleRows, otherRowsTiles},
+    {"matmul_tiled", always, estimateTiled, tiledTile, kTiledFields, settleTiled, otherTiledTiles},
+};
+
 }  // namespace
 
-MatmulChoice chooseMatmul(const DeviceFacts& facts, const MatmulProblem& problem, const std::string& forced) {
-  const Choice choice = choose<MatmulProblem>(kVariants, facts, problem, problem.kernel, forced);
-  const bool rows = choice.index == 0;
-  return {kVariants[choice.index].name, rows ? rowsTile(facts, problem) : tiledTile(problem), choice.reason};
+MatmulChoice chooseMatmul(const DeviceFacts& facts, const MatmulProblem& problem, const std::string& forced, const TuningTable& tuning) {
+  const KernelRequest* tuned = tuning.empty() ? nullptr : tuning.find(tuningKey(problem));
+  const auto choice = choose<MatmulProblem, MatmulTile>(kVariants, facts, problem, problem.kernel, forced, tuned);
+  const MatmulVariant& variant = kVariants[choice.index];
+  return {variant.name, choice.tile, tileText(variant.name, variant.fields, choice.tile), choice.reason};
+}
+
+std::string tuningKey(const MatmulProblem& p) {
+  // Which axis of an operand is contiguous decides how it is read.
+  const auto layout = [](const Tensor& tensor) { return tensor.strides[3] == 1 ? "" : "t"; };
+  return std::format("matmul {} m{} n{} k{} batch{} a{} b{}", dtypeName(p.a.dtype), std::bit_ceil(uint64_t{p.rows}), std::bit_ceil(uint64_t{p.columns}),
+                     std::bit_ceil(uint64_t{p.depth}), std::bit_ceil(uint64_t{p.batch0} * p.batch1), layout(p.a), layout(p.b));
+}
+
+std::vector<std::string> matmulCandidates(const DeviceFacts& facts, const MatmulProblem& problem) {
+  return listCandidates<MatmulProblem, MatmulTile>(kVariants, facts, problem);
+}
+
+std::string matmulRequestRefusal(const DeviceFacts& facts, const KernelRequest& request) {
+  const size_t index = findVariant<MatmulProblem, MatmulTile>(kVariants, request.kernel);
+  return index == std::size(kVariants) ? "it is not a variant of matmul" : tileRefusal(facts, kVariants[index].fields, request);
 }
 
 }  // namespace saccade::core

@@ -2,8 +2,9 @@
 // Which kernel computes a matrix product, and with which tiles.
 #pragma once
 
-#include "kernels/registry.hpp"
+#include "kernels/choose.hpp"
 #include "ops/matmul_problem.hpp"
+#include "tune/tuning_table.hpp"
 
 namespace saccade::core {
 
@@ -12,15 +13,21 @@ struct MatmulTile {
   uint32_t rows, columns;          // per work-group
   uint32_t rowsEach, columnsEach;  // per invocation
   uint32_t chunk;                  // depth per step
-  bool exchanged = false;          // b takes the part of a: out^T = b a^T
+  uint32_t exchanged = 0;          // 1: b takes the part of a: out^T = b a^T
 };
 
 struct MatmulChoice {
   const char* kernel;
   MatmulTile tile;
+  std::string tileText;  // kernel and tile as a description may ask for them
   std::string reason;
 };
 
-MatmulChoice chooseMatmul(const DeviceFacts& facts, const MatmulProblem& problem, const std::string& forced);
+// As for attention (attention/choice.hpp).
+MatmulChoice chooseMatmul(const DeviceFacts& facts, const MatmulProblem& problem, const std::string& forced,
+                          const TuningTable& tuning = {});
+std::string tuningKey(const MatmulProblem& problem);
+std::vector<std::string> matmulCandidates(const DeviceFacts& facts, const MatmulProblem& problem);
+std::string matmulRequestRefusal(const DeviceFacts& facts, const KernelRequest& request);
 
 }  // namespace saccade::core

@@ -118,18 +118,22 @@ double matmulFlops(const MatmulProblem& p) {
   return 2.0 * p.batch0 * p.batch1 * p.rows * p.columns * p.depth;
 }
 
-PlanDraft planMatmul(const DeviceFacts& facts, const MatmulProblem& problem,
-                     const std::string& forcedKernel) {
-  MatmulProblem folded = problem;
-  if (!problem.empty()) {
-    foldBatch(folded, 1);
-    if (folded.batch1 == 1) foldBatch(folded, 0);
-  }
-  const MatmulChoice choice = chooseMatmul(facts, folded, forcedKernel);
+MatmulProblem foldBatches(MatmulProblem problem) {
+  if (problem.empty()) return problem;
+  foldBatch(problem, 1);
+  if (problem.batch1 == 1) foldBatch(problem, 0);
+  return problem;
+}
+
+PlanDraft planMatmul(const DeviceFacts& facts, const MatmulProblem& problem, const std::string& forcedKernel,
+                     const TuningTable& tuning) {
+  const MatmulProblem folded = foldBatches(problem);
+  const MatmulChoice choice = chooseMatmul(facts, folded, forcedKernel, tuning);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_MATMUL;
   draft.kernel = choice.kernel;
   draft.reason = choice.reason;
+  draft.tile = choice.tileText;
   draft.label = makeLabel(problem, choice.kernel);
   draft.flops = matmulFlops(problem);
   const bool something = !problem.empty();

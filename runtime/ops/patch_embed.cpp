@@ -89,13 +89,14 @@ PatchEmbedProblem validatePatchEmbed(const SaccadePatchEmbedDesc& desc) {
 }
 
 PlanDraft planPatchEmbed(const DeviceFacts& facts, const PatchEmbedProblem& p,
-                         const std::string& forcedKernel) {
+                         const std::string& forcedKernel, const TuningTable& tuning) {
   const MatmulProblem& product = p.product;
-  const MatmulChoice choice = chooseMatmul(facts, product, forcedKernel);
+  const MatmulChoice choice = chooseMatmul(facts, product, forcedKernel, tuning);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_PATCH_EMBED;
   draft.kernel = choice.kernel;
   draft.reason = choice.reason;
+  draft.tile = choice.tileText;
   draft.label =
       std::format("patch_embed {} {} image{} patch{} E{}{}{}", choice.kernel, dtypeName(p.image.dtype),
                   sizesText(p.image), p.patchSize, product.columns, product.bias.present() ? " bias" : "",

@@ -8,6 +8,7 @@
 #include "ops/matmul_problem.hpp"
 #include "plan/plan.hpp"
 #include "plan/tensor.hpp"
+#include "tune/tuning_table.hpp"
 
 namespace saccade::core {
 
@@ -19,6 +20,6 @@ struct PatchEmbedProblem {
 
 PatchEmbedProblem validatePatchEmbed(const SaccadePatchEmbedDesc& desc);
 PlanDraft planPatchEmbed(const DeviceFacts& facts, const PatchEmbedProblem& problem,
-                         const std::string& forcedKernel);
+                         const std::string& forcedKernel, const TuningTable& tuning = {});
 
 }  // namespace saccade::core

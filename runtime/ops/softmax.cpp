@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/softmax.hpp"
 
-#include "kernels/registry.hpp"
+#include "kernels/choose.hpp"
 #include "ops/common.hpp"
 #include "ops/rows.hpp"
 
@@ -27,7 +27,7 @@ SoftmaxProblem validateSoftmax(const SaccadeSoftmaxDesc& desc) {
 }
 
 PlanDraft planSoftmax(const DeviceFacts& facts, const SoftmaxProblem& p, const std::string& forcedKernel) {
-  const Choice choice = choose<SoftmaxProblem>(kVariants, facts, p, p.kernel, forcedKernel);
+  const auto choice = choose<SoftmaxProblem, NoTile>(kVariants, facts, p, p.kernel, forcedKernel);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_SOFTMAX;
   draft.kernel = kVariants[choice.index].name;

@@ -56,6 +56,7 @@ struct StepDraft {
 struct PlanDraft {
   SaccadeOperator op{};
   std::string kernel, label, reason;
+  std::string tile;  // the kernel with its tile, as descriptions may ask for them; "" where there is nothing to choose
   double flops = 0;
   double bytes = 0;
   HostValueLimits hostValues;  // attention

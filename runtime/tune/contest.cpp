@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/contest.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace saccade::tune {
+namespace {
+
+struct Runner {
+  std::string kernel;
+  std::vector<double> times;
+
+  double median() const {
+    std::vector<double> sorted = times;
+    std::sort(sorted.begin(), sorted.end());
+    const size_t middle = sorted.size() / 2;
+    return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  }
+};
+
+struct Interrupted {};
+
+class Contest {
+ public:
+  Contest(const std::vector<std::string>& candidates, const Arena& arena) : candidates_(candidates), arena_(arena) {}
+
+  Verdict hold() {
+    verdict_.builtIn = candidates_.front();
+    verdict_.candidates = static_cast<int>(candidates_.size());
+    lookAtAll();
+    // How many may stay, how far from the fastest, and until which share of the time they run in turns.
+    runInTurns(8, 1.5, 3, 0.6);
+    runInTurns(4, 1.15, 5, 0.8);
+    decide();
+    return verdict_;
+  }
+
+ private:
+  double run(const std::string& kernel) {
+    if (arena_.interrupted()) throw Interrupted{};
+    return arena_.run(kernel);
+  }
+
+  // The first run of each is not counted: it compiles, and finds cold caches.
+  void lookAtAll() {
+    for (const std::string& kernel : candidates_) {
+      if (!runners_.empty() && arena_.timeUsed() >= 0.5) return;
+      try {
+        run(kernel);
+        runners_.push_back({kernel, {run(kernel)}});
+      } catch (const std::exception& error) {
+        if (runners_.empty()) throw;  // without the built-in kernel there is nothing to compare with
+        verdict_.rejected.push_back({kernel, error.what()});
+      }
+      verdict_.looked++;
+      arena_.looked(kernel);
+    }
+  }
+
+  // The built-in kernel is the first runner and always stays.
+  void runInTurns(size_t most, double near, int rounds, double until) {
+    std::stable_sort(runners_.begin() + 1, runners_.end(), [](const Runner& a, const Runner& b) { return a.median() < b.median(); });
+    double fastest = runners_.front().median();
+    if (runners_.size() > 1) fastest = std::min(fastest, runners_[1].median());
+    std::erase_if(runners_, [&](const Runner& r) { return &r != &runners_.front() && r.median() > near * fastest; });
+    if (runners_.size() > most) runners_.resize(most);
+    if (runners_.size() == 1) return;
+    for (int round = 0; round < rounds && arena_.timeUsed() < until; round++) {
+      for (Runner& runner : runners_) runner.times.push_back(run(runner.kernel));
+    }
+  }
+
+  void decide() {
+    const Runner builtIn = runners_.front();
+    verdict_.winner = builtIn.kernel;
+    verdict_.winnerMilliseconds = verdict_.builtInMilliseconds = builtIn.median();
+    std::stable_sort(runners_.begin(), runners_.end(), [](const Runner& a, const Runner& b) { return a.median() < b.median(); });
+    for (const Runner& challenger : runners_) {
+      if (challenger.kernel == builtIn.kernel || challenger.median() > kWorthwhile * builtIn.median()) return;
+      const Duel duel = holdDuel(builtIn.kernel, challenger.kernel);
+      if (duel.challenger > kWorthwhile * duel.builtIn) continue;
+      if (std::string wrong = arena_.check(challenger.kernel); !wrong.empty()) {
+        verdict_.rejected.push_back({challenger.kernel, std::move(wrong)});
+        continue;
+      }
+      verdict_.winner = challenger.kernel;
+      verdict_.builtInMilliseconds = duel.builtIn;
+      verdict_.winnerMilliseconds = duel.challenger;
+      return;
+    }
+  }
+
+  struct Duel {
+    double builtIn, challenger;  // medians
+  };
+
+  // The fastest of many scattered times is partly luck, so it has to show itself again.
+  Duel holdDuel(const std::string& builtIn, const std::string& challenger) {
+    constexpr int kLeast = 3, kMost = 7;
+    Runner first{builtIn, {}}, second{challenger, {}};
+    for (int round = 0; round < kMost && (round < kLeast || arena_.timeUsed() < 1); round++) {
+      first.times.push_back(run(builtIn));
+      second.times.push_back(run(challenger));
+    }
+    return {first.median(), second.median()};
+  }
+
+  const std::vector<std::string>& candidates_;
+  const Arena& arena_;
+  std::vector<Runner> runners_;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+std::optional<Verdict> holdContest(const std::vector<std::string>& candidates, const Arena& arena) {
+  try {
+    return Contest(candidates, arena).hold();
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace saccade::tune
