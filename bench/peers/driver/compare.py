@@ -9,6 +9,7 @@ import os
 import statistics
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ _CONTESTANTS = Path(__file__).resolve().parent.parent / "contestants"
 _TURN_SECONDS = 0.2  # how long a contestant's turn in a round is to take, about
 _MAX_RUNS = 40  # in a turn
 _WARMUP_RUNS = 2
+# Before a turn: threads of whoever was on before stop waiting actively for more work.
+_PAUSE_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,12 @@ class Comparison:
         for folder in ("cases", "logs", "results"):
             (settings.work / folder).mkdir(parents=True, exist_ok=True)
 
+    def install(self, rows: list[Row]) -> None:
+        """Makes what is missing of the Python environments, so that no measurement is held up by it."""
+        for row in rows:
+            if row.entry.is_script:
+                self._environments.python_for(row.entry)
+
     def measure(self, shape: Shape, rows: list[Row]) -> ShapeResult:
         """Everything about one shape."""
         taking_part = [row for row in rows if row.entry.models or not shape.model]
@@ -112,6 +121,7 @@ class Comparison:
         for number in range(self._settings.rounds):
             for row, session in list(sessions.items()):
                 outcome = outcomes[row.key]
+                time.sleep(_PAUSE_SECONDS)
                 try:
                     if row not in runs:
                         (once,) = session.run(1, self._settings.run_timeout)

@@ -15,14 +15,20 @@ _NOTHING = "-"
 
 
 def _table(header: list[str], lines: list[list[str]]) -> str:
-    widths = [max(len(line[column]) for line in [header, *lines]) for column in range(len(header))]
+    """Words to the left, figures to the right."""
+    words = [name in ("", "remarks") for name in header]
+    # Remarks are last and may be long.
+    widths = [
+        len(name) if name == "remarks" else max(len(line[n]) for line in [header, *lines])
+        for n, name in enumerate(header)
+    ]
 
     def row(cells: list[str]) -> str:
-        padded = [cell.ljust(width) if n == 0 else cell.rjust(width) for n, (cell, width) in enumerate(zip(cells, widths))]
+        padded = [cell.ljust(w) if word else cell.rjust(w) for cell, w, word in zip(cells, widths, words)]
         return "| " + " | ".join(padded) + " |"
 
-    rule = "|" + "|".join("-" * (width + 2) if n == 0 else "-" * (width + 1) + ":" for n, width in enumerate(widths)) + "|"
-    return "\n".join([row(header), rule, *map(row, lines)])
+    rule = "|".join("-" * (w + 2) if word else "-" * (w + 1) + ":" for w, word in zip(widths, words))
+    return "\n".join([row(header), f"|{rule}|", *map(row, lines)])
 
 
 def _number(value: float) -> str:
@@ -71,32 +77,34 @@ def _identity(row: Row, results: list[ShapeResult]) -> dict[str, Any]:
 def _title(row: Row, results: list[ShapeResult]) -> str:
     identity = _identity(row, results)
     title = row.entry.title + (f" {identity['version']}" if identity.get("version") else "")
-    if row.several_drivers and row.manifest is not None:
-        title += f" on {identity.get('device') or row.manifest.stem}"
     return title
 
 
-def _notes(rows: list[Row], results: list[ShapeResult]) -> list[str]:
-    """Devices, and everything that is missing or wrong, each said once."""
-    lines = []
-    for row in rows:
-        identity = _identity(row, results)
-        if row.entry.vulkan and identity.get("device"):
-            driver = f", {identity['driver']}" if identity.get("driver") else ""
-            lines.append(f"- {row.entry.title} ran on {identity['device']}{driver}.")
-        reasons: dict[str, list[str]] = {}
-        for result in results:
-            outcome = result.outcomes.get(row.key)
-            if outcome is None:
-                continue
-            if outcome.reason:
-                reasons.setdefault(f"not run: {outcome.reason}", []).append(result.shape.name)
-            elif not outcome.right:
-                reasons.setdefault(f"wrong: {outcome.verdict.get('reason')}", []).append(result.shape.name)
-        for reason, names in reasons.items():
-            where = "" if len(names) == len(results) else f" on {', '.join(names)}"
-            lines.append(f"- {_title(row, results)}{where}: {reason}")
-    return lines
+def _remarks(row: Row, results: list[ShapeResult]) -> str:
+    """Where it ran, and on which shapes it is missing or wrong, and why."""
+    identity = _identity(row, results)
+    parts = []
+    if row.entry.storage == "f16":
+        parts.append("K and V in fp16")
+    if row.entry.vulkan and identity.get("device"):
+        parts.append("on " + identity["device"])
+    reasons: dict[str, list[str]] = {}
+    for result in results:
+        outcome = result.outcomes.get(row.key)
+        if outcome is not None and outcome.reason:
+            reasons.setdefault(f"not run: {outcome.reason}", []).append(result.shape.name)
+        elif outcome is not None and not outcome.right:
+            reasons.setdefault(f"wrong: {outcome.verdict.get('reason')}", []).append(result.shape.name)
+    taken = sum(row.key in result.outcomes for result in results)
+    for reason, names in reasons.items():
+        parts.append(reason if len(names) == taken else f"{', '.join(names)}: {reason}")
+    return "; ".join(parts)
+
+
+def _drivers_line(rows: list[Row], results: list[ShapeResult]) -> str:
+    drivers = [_identity(row, results).get("driver") for row in rows]
+    named = list(dict.fromkeys(driver for driver in drivers if driver))
+    return f"Vulkan driver: {', '.join(named)}." if named else ""
 
 
 def _load_line(results: list[ShapeResult]) -> str:
@@ -109,20 +117,29 @@ def markdown(results: list[ShapeResult], rows: list[Row], threads: int, rounds: 
     shapes = ", ".join(f"{r.shape.name} {r.shape.text} ({r.shape.stands_for})" for r in results)
 
     def table(cell: Any) -> str:
-        return _table(["", *names], [[_title(row, results), *(cell(result, row) for result in results)] for row in rows])
+        lines = [[_title(row, results), *(cell(result, row) for result in results)] for row in rows]
+        return _table(["", *names], lines)
 
     parts = [
-        f"{machine.cpu_name()}, {threads} threads of {machine.cpu_count()}; {datetime.date.today()}; {rounds} rounds in turns.",
+        f"{machine.cpu_name()}, {threads} threads on {machine.cpu_count()} processors; {datetime.date.today()}; "
+        f"{rounds} rounds in turns.",
         f"Shapes: {shapes}.",
         "GFLOP/s, or ms where marked, of the median run; in brackets: how many times as fast Saccade is.",
-        table(lambda result, row: _speed_cell(result, row, rows)),
-        "Largest error of the timed output against double precision, and what is allowed: for fp32, or for fp16 where K and V are.",
+        _table(
+            ["", *names, "remarks"],
+            [
+                [_title(row, results), *(_speed_cell(result, row, rows) for result in results), _remarks(row, results)]
+                for row in rows
+            ],
+        ),
+        "Largest error of the timed output against double precision, and what is allowed: to fp32, or to fp16 where "
+        "K and V are stored so.",
         table(lambda result, row: _error_cell(result.outcomes.get(row.key))),
     ]
     if any(outcome.warm_seconds for result in results for outcome in result.outcomes.values()):
         parts.append("Seconds from the start of the process to the first result, without / with what caches keep.")
         parts.append(table(lambda result, row: _start_cell(result.outcomes.get(row.key))))
-    parts.append("\n".join(_notes(rows, results)))
+    parts.append(_drivers_line(rows, results))
     parts.append(_load_line(results))
     return "\n\n".join(part for part in parts if part)
 
