@@ -77,27 +77,31 @@ def _identity(row: Row, results: list[ShapeResult]) -> dict[str, Any]:
 def _title(row: Row, results: list[ShapeResult]) -> str:
     identity = _identity(row, results)
     title = row.entry.title + (f" {identity['version']}" if identity.get("version") else "")
-    return title
+    return f"{title} @ {row.manifest.stem}" if row.several_drivers and row.manifest else title
+
+
+def _by_shape(texts: dict[str, str]) -> list[str]:
+    """Texts by the name of their shape, each once, with the shapes that it is about unless those are all."""
+    shapes: dict[str, list[str]] = {}
+    for name, text in texts.items():
+        if text:
+            shapes.setdefault(text, []).append(name)
+    return [text if len(names) == len(texts) else f"{', '.join(names)}: {text}" for text, names in shapes.items()]
+
+
+def _what_is_amiss(outcome: Outcome) -> str:
+    if outcome.reason:
+        return f"not run: {outcome.reason}"
+    return "" if outcome.right else f"wrong: {outcome.verdict.get('reason')}"
 
 
 def _remarks(row: Row, results: list[ShapeResult]) -> str:
-    """Where it ran, and on which shapes it is missing or wrong, and why."""
-    identity = _identity(row, results)
-    parts = []
-    if row.entry.storage == "f16":
-        parts.append("K and V in fp16")
-    if row.entry.vulkan and identity.get("device"):
-        parts.append("on " + identity["device"])
-    reasons: dict[str, list[str]] = {}
-    for result in results:
-        outcome = result.outcomes.get(row.key)
-        if outcome is not None and outcome.reason:
-            reasons.setdefault(f"not run: {outcome.reason}", []).append(result.shape.name)
-        elif outcome is not None and not outcome.right:
-            reasons.setdefault(f"wrong: {outcome.verdict.get('reason')}", []).append(result.shape.name)
-    taken = sum(row.key in result.outcomes for result in results)
-    for reason, names in reasons.items():
-        parts.append(reason if len(names) == taken else f"{', '.join(names)}: {reason}")
+    """Where it ran, what it says of itself, and on which shapes it is missing or wrong, and why."""
+    device = _identity(row, results).get("device")
+    outcomes = {r.shape.name: r.outcomes[row.key] for r in results if row.key in r.outcomes}
+    parts = [f"on {device}"] if row.entry.vulkan and device else []
+    parts += _by_shape({name: o.identity["note"] for name, o in outcomes.items() if o.identity.get("note")})
+    parts += _by_shape({name: _what_is_amiss(outcome) for name, outcome in outcomes.items()})
     return "; ".join(parts)
 
 
