@@ -63,6 +63,10 @@ struct DeviceOptions {
   // Turns on the validation layer with synchronisation validation; unset: environment variable
   // SACCADE_VALIDATION (1 or 0).
   std::optional<bool> validation;
+  // The tuning file that kernels and tiles are chosen by (`saccade tune` writes it), or "off". Empty: environment variable
+  // SACCADE_TUNING, else the file of this device and driver in the cache folder. One that cannot be used is ignored, and
+  // note() says why.
+  std::string tuning;
 };
 
 // Bytes of device memory held by tensors, scratch and staging of one device.
@@ -103,6 +107,9 @@ class Device {
   std::vector<KernelInfo> kernels() const;  // strings live as long as the device
   const Context& context() const noexcept;  // its plans must not outlive the device
   DeviceHandles handles() const noexcept;
+
+  // Where the tuning file of this device is or would be; empty: none is looked for.
+  const std::string& tuningFile() const noexcept;
 
   // What a user should be told about this choice, e.g. that a CPU device was taken because there is no GPU;
   // else empty.

@@ -102,18 +102,19 @@ std::vector<AttentionTile> otherSplitKvTiles(const DeviceFacts& facts, const Att
   const AttentionTile builtIn = splitKvTile(facts, problem);
   const uint32_t group = problem.numHeadsKv == 0 ? 1 : problem.numHeadsQ / problem.numHeadsKv;
   std::vector<AttentionTile> tiles;
-  for (const uint32_t fold : {1u, std::clamp(group, 1u, builtIn.localSize)}) {
-    for (const uint32_t splits : {1u, builtIn.splits / 4, builtIn.splits / 2, builtIn.splits, builtIn.splits * 2, builtIn.splits * 4}) {
-      for (const uint32_t keys : keysWorthTrying(problem)) {
-        if (splits == 0 || splits > problem.seqlenK || keys < builtIn.keys / 2 || keys > builtIn.keys * 2) continue;
-        AttentionTile tile = builtIn;
-        tile.fold = fold;
-        tile.splits = splits;
-        tile.keys = keys;
-        tiles.push_back(tile);
-      }
-    }
+  const auto add = [&](uint32_t fold, uint32_t splits, uint32_t keys) {
+    if (splits == 0 || splits > std::max(problem.seqlenK, 1u)) return;
+    if (fold == 1 && splits == 1) return;  // scalar_rows by another name
+    AttentionTile tile = builtIn;
+    tile.fold = fold;
+    tile.splits = splits;
+    tile.keys = keys;
+    tiles.push_back(tile);
+  };
+  for (const uint32_t splits : {builtIn.splits / 2, builtIn.splits * 2, builtIn.splits / 4, builtIn.splits * 4, 1u, builtIn.splits}) {
+    for (const uint32_t fold : {builtIn.fold, std::clamp(group, 1u, builtIn.localSize), 1u}) add(fold, splits, builtIn.keys);
   }
+  for (const uint32_t keys : keysWorthTrying(problem)) add(builtIn.fold, builtIn.splits, keys);
   return tiles;
 }
 

@@ -156,7 +156,8 @@ Choice<Tile> choose(std::span<const Variant<Problem, Tile>> variants, const Devi
 // Variants whose estimate is further than this from the lowest are not worth measuring: a CPU device would spend the whole time on one.
 inline constexpr double kHopelessCost = 8;
 
-// Kernels with tiles, as tileText gives them, that are worth measuring for a problem. The built-in choice comes first.
+// Kernels with tiles, as tileText gives them, that are worth measuring for a problem. The built-in choice comes first, then the other
+// tiles of its kernel, then the other kernels as their estimates rank them: who has little time measures the first few.
 template <class Problem, class Tile>
 std::vector<std::string> listCandidates(std::span<const Variant<Problem, Tile>> variants, const DeviceFacts& facts,
                                         const Problem& problem) {
@@ -167,12 +168,18 @@ std::vector<std::string> listCandidates(std::span<const Variant<Problem, Tile>> 
     std::string text = tileText(variant.name, variant.fields, tile);
     if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
   };
+  std::vector<const Variant<Problem, Tile>*> ranked;
   for (const Variant<Problem, Tile>& variant : variants) {
-    if (!variantRefusal(variant, facts, problem).empty()) continue;
-    if (variant.estimate(facts, problem).cost >= kHopelessCost * lowest) continue;
-    add(variant, variant.builtIn(facts, problem));
-    for (Tile tile : variant.others(facts, problem)) {
-      if (variant.settle(facts, problem, tile).empty()) add(variant, tile);
+    const bool hopeless = variant.estimate(facts, problem).cost >= kHopelessCost * lowest;
+    if (!hopeless && variantRefusal(variant, facts, problem).empty()) ranked.push_back(&variant);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [&](const auto* a, const auto* b) {
+    return a->estimate(facts, problem).cost < b->estimate(facts, problem).cost;
+  });
+  for (const Variant<Problem, Tile>* variant : ranked) {
+    add(*variant, variant->builtIn(facts, problem));
+    for (Tile tile : variant->others(facts, problem)) {
+      if (variant->settle(facts, problem, tile).empty()) add(*variant, tile);
     }
   }
   return texts;

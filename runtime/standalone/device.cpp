@@ -48,13 +48,15 @@ Device Device::open(const DeviceOptions& options) {
       options.select.empty() ? runtime::environmentText("SACCADE_DEVICE") : options.select;
   const std::string kernel =
       options.kernel.empty() ? runtime::environmentText("SACCADE_KERNEL") : options.kernel;
+  const std::string tuning =
+      options.tuning.empty() ? runtime::environmentText("SACCADE_TUNING") : options.tuning;
   runtime::Instance instance(options.validation ? *options.validation
                                                 : runtime::environmentSwitch("SACCADE_VALIDATION"));
   std::vector<runtime::ListedDevice> devices = runtime::listDevices(instance);
   runtime::ListedDevice& chosen = devices[chooseDevice(summariesOf(devices), select)];
   std::string note = noteOn(chosen.summary, select);
   return Device(std::make_shared<runtime::DeviceState>(std::move(instance), std::move(chosen), kernel,
-                                                       std::move(note)));
+                                                       tuning, std::move(note)));
 }
 
 const DeviceSummary& Device::summary() const noexcept { return state_->summary(); }
@@ -62,6 +64,7 @@ const DeviceFacts& Device::facts() const noexcept { return state_->facts(); }
 std::vector<KernelInfo> Device::kernels() const { return state_->context().kernels(); }
 const Context& Device::context() const noexcept { return state_->context(); }
 DeviceHandles Device::handles() const noexcept { return state_->handles(); }
+const std::string& Device::tuningFile() const noexcept { return state_->tuningFile(); }
 const std::string& Device::note() const noexcept { return state_->note(); }
 
 MemoryStatistics Device::memory() const noexcept {

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "standalone/staging.hpp"
 #include "standalone/stream_state.hpp"
+#include "standalone/tuning.hpp"
 
 namespace saccade::runtime {
 namespace {
@@ -26,12 +29,13 @@ bool hasExtension(VkPhysicalDevice physicalDevice, const char* name) {
 
 }  // namespace
 
-DeviceState::DeviceState(Instance instance, ListedDevice chosen, const std::string& kernel, std::string note)
+DeviceState::DeviceState(Instance instance, ListedDevice chosen, const std::string& kernel, const std::string& tuning,
+                         std::string note)
     : instance_(std::move(instance)), physicalDevice_(chosen.physicalDevice),
       summary_(std::move(chosen.summary)), note_(std::move(note)) {
   createDevice();
   createAllocator();
-  createContext(kernel);
+  createContext(kernel, tuning);
 }
 
 DeviceState::~DeviceState() = default;
@@ -78,7 +82,11 @@ void DeviceState::createAllocator() {
   allocator_.reset(allocator);
 }
 
-void DeviceState::createContext(const std::string& kernel) {
+void DeviceState::createContext(const std::string& kernel, const std::string& tuningAsked) {
+  VkPhysicalDeviceProperties properties{};
+  vkGetPhysicalDeviceProperties(physicalDevice_, &properties);
+  const Tuning tuning = readTuning(tuningAsked, {}, properties);
+  tuningFile_ = tuning.file.string();
   const DeviceHandles own = handles();
   context_.emplace(ContextDesc{
       .apiVersion = own.apiVersion,
@@ -89,7 +97,11 @@ void DeviceState::createContext(const std::string& kernel) {
       .enabledFeatures = own.enabledFeatures,
       .enabledExtensions = own.enabledExtensions,
       .kernel = kernel,
+      .tuning = tuning.content,
   });
+  std::string problem = tuning.problem;
+  if (const char* ignored = context_->tuning().ignored; *ignored != '\0') problem = fmt::format("{}: {}", tuningFile_, ignored);
+  if (!problem.empty()) note_ += (note_.empty() ? "" : "; ") + problem;
 }
 
 DeviceHandles DeviceState::handles() const {

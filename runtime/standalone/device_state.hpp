@@ -29,13 +29,14 @@ struct DestroyDevice {
 // What a Device handle shares: the Vulkan device, its one queue, its memory and its plans.
 class DeviceState {
  public:
-  DeviceState(Instance instance, ListedDevice chosen, const std::string& kernel, std::string note);
+  DeviceState(Instance instance, ListedDevice chosen, const std::string& kernel, const std::string& tuning, std::string note);
   DeviceState(const DeviceState&) = delete;
   DeviceState& operator=(const DeviceState&) = delete;
   ~DeviceState();
 
   const DeviceSummary& summary() const { return summary_; }
   const std::string& note() const { return note_; }
+  const std::string& tuningFile() const { return tuningFile_; }
   const DeviceFacts& facts() const { return context_->facts(); }
   const Context& context() const { return *context_; }
   const Instance& instance() const { return instance_; }
@@ -71,13 +72,14 @@ class DeviceState {
 
   void createDevice();
   void createAllocator();
-  void createContext(const std::string& kernel);
+  void createContext(const std::string& kernel, const std::string& tuning);
 
   // In the order of creation; everything is destroyed in the reverse order.
   Instance instance_;
   VkPhysicalDevice physicalDevice_;
   DeviceSummary summary_;
   std::string note_;
+  std::string tuningFile_;
   FeatureChain enabledFeatures_;
   std::vector<const char*> enabledExtensions_;
   std::uint32_t timestampValidBits_ = 0;

@@ -29,11 +29,19 @@ class Contest {
     verdict_.builtIn = candidates_.front();
     verdict_.candidates = static_cast<int>(candidates_.size());
     lookAtAll();
-    // How many may stay, how far from the fastest, and until which share of the time they run in turns.
-    runInTurns(8, 1.5, 3, 0.6);
-    runInTurns(4, 1.15, 5, 0.8);
-    decide();
-    return verdict_;
+    std::vector<Runner> eligible = runners_;
+    while (true) {
+      // How many may stay, how far from the fastest, and until which share of the time they run in turns.
+      runInTurns(8, 1.5, 3, 0.6);
+      runInTurns(4, 1.15, 5, 0.8);
+      const size_t before = verdict_.rejected.size();
+      decide();
+      if (verdict_.rejected.size() == before) return verdict_;
+      // A kernel whose results are wrong may have driven out, by its speed, others whose results are right.
+      const std::string& wrong = verdict_.rejected.back().kernel;
+      std::erase_if(eligible, [&](const Runner& runner) { return runner.kernel == wrong; });
+      runners_ = eligible;
+    }
   }
 
  private:
@@ -82,7 +90,7 @@ class Contest {
       if (duel.challenger > kWorthwhile * duel.builtIn) continue;
       if (std::string wrong = arena_.check(challenger.kernel); !wrong.empty()) {
         verdict_.rejected.push_back({challenger.kernel, std::move(wrong)});
-        continue;
+        return;
       }
       verdict_.winner = challenger.kernel;
       verdict_.builtInMilliseconds = duel.builtIn;

@@ -59,6 +59,10 @@ class AttentionWorkload final : public Workload {
   void record(Stream& stream) override {
     plan_ = stream.attention(deviceQ_, deviceK_, deviceV_, out_, options_);
   }
+  std::vector<Candidate> candidates() const override {
+    return deviceQ_.device().context().candidates(describeAttention(deviceQ_, deviceK_, deviceV_, out_, options_));
+  }
+  void useKernel(const std::string& kernel) override { options_.kernel = kernel; }
   std::string kernel() const override { return plan_->info().kernel; }
   double flops() const override { return plan_->info().flops; }
   double bytes() const override { return plan_->info().bytes; }

@@ -76,7 +76,11 @@ class MatmulWorkload final : public LayerWorkload {
     out_ = Tensor::empty(device, deviceA_.dtype(), {s_.m, s_.n});
   }
 
-  void record(Stream& stream) override { plan_ = stream.matmul(deviceA_, deviceWeight_, out_); }
+  void record(Stream& stream) override { plan_ = stream.matmul(deviceA_, deviceWeight_, out_, {.kernel = kernel_}); }
+  std::vector<Candidate> candidates() const override {
+    return deviceA_.device().context().candidates(describeMatmul(deviceA_, deviceWeight_, out_));
+  }
+  void useKernel(const std::string& kernel) override { kernel_ = kernel; }
 
   Accuracy check() const override {
     const std::vector<std::int64_t> rows = sampledIndices(s_.m, kSampledRows);
@@ -92,6 +96,7 @@ class MatmulWorkload final : public LayerWorkload {
   MatmulShape s_;
   io::TensorData a_, weight_;
   Tensor deviceA_, deviceWeight_;
+  std::string kernel_;
 };
 
 class LayerNormWorkload final : public LayerWorkload {

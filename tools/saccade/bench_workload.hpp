@@ -35,6 +35,12 @@ class Workload {
   const std::string& shape() const { return shape_; }  // "B1 H3 T1024 D64"
 
   virtual void record(Stream& stream) = 0;  // one run
+
+  // What could compute it here, the built-in choice first; nothing where there is no choice. useKernel makes later runs use
+  // one of them.
+  virtual std::vector<Candidate> candidates() const { return {}; }
+  virtual void useKernel(const std::string&) {}
+
   // After the first run:
   virtual std::string kernel() const = 0;
   virtual double flops() const = 0;

@@ -13,6 +13,7 @@ void addBenchCommand(CLI::App& app, Globals& globals);
 void addInfoCommand(CLI::App& app, Globals& globals);
 void addPlanCommand(CLI::App& app, Globals& globals);
 void addRunCommand(CLI::App& app, Globals& globals);
+void addTuneCommand(CLI::App& app, Globals& globals);
 void addVerifyCommand(CLI::App& app, Globals& globals);
 void addVitCommand(CLI::App& app, Globals& globals);
 

@@ -13,6 +13,7 @@ enum ExitCode : int {
   kExitBadInput = 2,      // usage, a file, a description
   kExitNoDevice = 3,      // no Vulkan, no such device, or one without what is required
   kExitDeviceFailed = 4,  // out of memory, lost, or a driver that failed
+  kExitInterrupted = 130,  // Ctrl-C, where the command can stop in order; what a shell makes of SIGINT
 };
 
 // An argument that the command line's own rules cannot express. `field` is the option, e.g. "--head-dim".

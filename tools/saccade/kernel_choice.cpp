@@ -20,10 +20,11 @@ std::string requestedKernel(const Globals& globals) {
   return kernel == "all" ? "" : kernel;
 }
 
-void requireKernel(const Device& device, const std::string& kernel) {
-  if (kernel.empty()) {
+void requireKernel(const Device& device, const std::string& kernelAndTile) {
+  if (kernelAndTile.empty()) {
     return;
   }
+  const std::string kernel = kernelAndTile.substr(0, kernelAndTile.find(' '));
   std::set<std::string> supported;
   for (const KernelInfo& info : device.kernels()) {
     if (info.selectable == VK_FALSE) {

@@ -11,9 +11,10 @@ namespace {
 
 constexpr const char* kFooter =
     "Exit codes: 0 fine, 1 a check failed, 2 bad usage or bad input, 3 no suitable device,\n"
-    "4 the device failed.\n"
+    "4 the device failed, 130 interrupted.\n"
     "Environment: SACCADE_DEVICE and SACCADE_KERNEL stand for --device and --kernel;\n"
-    "SACCADE_VALIDATION=1 turns on the Vulkan validation layer.\n"
+    "SACCADE_VALIDATION=1 turns on the Vulkan validation layer;\n"
+    "SACCADE_TUNING names a tuning file instead of this device's own, or is off (see `saccade tune --help`).\n"
     "`saccade COMMAND --help` explains a command with examples.";
 
 }  // namespace
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
     addRunCommand(app, globals);
     addVerifyCommand(app, globals);
     addBenchCommand(app, globals);
+    addTuneCommand(app, globals);
     addVitCommand(app, globals);
     try {
       app.parse(argc, argv);

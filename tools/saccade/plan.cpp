@@ -135,6 +135,7 @@ int plan(const Globals& globals, const PlanOptions& options) {
     fmt::print("{}\n", json{{"device", device.summary().name},
                             {"operator", check::operatorName(info.op)},
                             {"kernel", info.kernel},
+                            {"tile", info.tile},
                             {"label", info.label},
                             {"reason", info.reason},
                             {"flops", info.flops},
@@ -146,7 +147,7 @@ int plan(const Globals& globals, const PlanOptions& options) {
     return kExitOk;
   }
   fmt::print("device      {}\n", device.summary().name);
-  fmt::print("kernel      {}\n", info.kernel);
+  fmt::print("kernel      {}\n", *info.tile == '\0' ? info.kernel : info.tile);
   fmt::print("label       {}\n", info.label);
   fmt::print("flops       {:.6g}\n", info.flops);
   fmt::print("bytes       {:.6g}, inputs read and outputs written once\n", info.bytes);
