@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ggml's flash attention as a contestant, on its CPU or Vulkan backend (GGML_PEER_BACKEND=CPU or Vulkan): query
-// and output in fp32, K and V in fp16, which is what llama.cpp runs. ggml's Vulkan backend leaves CPU devices
-// out unless GGML_VK_VISIBLE_DEVICES names them.
+// and output in fp32, K and V in fp16. The Vulkan backend adds up in fp16 unless it is asked for fp32, as
+// llama.cpp does (GGML_PEER_SUMS=fp32), and leaves CPU devices out unless GGML_VK_VISIBLE_DEVICES names them.
 #include <ggml-backend.h>
 #include <ggml.h>
 
@@ -60,8 +60,11 @@ std::vector<ggml_fp16_t> maskOf(const AttentionCase& problem) {
 
 class GgmlContestant final : public saccade::peers::Contestant {
  public:
-  GgmlContestant(const AttentionCase& problem, const std::string& backend, int threads)
-      : problem_(problem), device_(deviceOf(backend)), backend_(ggml_backend_dev_init(device_, nullptr)) {
+  GgmlContestant(const AttentionCase& problem, const std::string& backend, const std::string& sums, int threads)
+      : problem_(problem),
+        sums_(sums),
+        device_(deviceOf(backend)),
+        backend_(ggml_backend_dev_init(device_, nullptr)) {
     if (!backend_) {
       throw std::runtime_error("ggml cannot start its " + backend + " backend");
     }
@@ -97,7 +100,7 @@ class GgmlContestant final : public saccade::peers::Contestant {
             .version = ggml_version(),
             .device = ggml_backend_dev_description(device_),
             .driver = "",
-            .note = "K and V in fp16",
+            .note = sums_.empty() ? "K and V in fp16" : "K and V in fp16, sums in " + sums_,
             .pRounding = saccade::io::PRounding::Storage};
   }
 
@@ -124,6 +127,9 @@ class GgmlContestant final : public saccade::peers::Contestant {
     }
     const float scale = 1 / std::sqrt(static_cast<float>(p.headDimQk));
     out_ = ggml_flash_attn_ext(context_.get(), q_, k_, v_, mask_, scale, 0, 0);
+    if (sums_ == "fp32" && !ggml_prec_set_acc(out_, GGML_PREC_F32)) {
+      throw std::runtime_error("ggml cannot add up in fp32 here");
+    }
     if (!ggml_backend_dev_supports_op(device_, out_)) {
       throw std::runtime_error("ggml's backend does not support this attention");
     }
@@ -151,6 +157,7 @@ class GgmlContestant final : public saccade::peers::Contestant {
   }
 
   AttentionCase problem_;
+  std::string sums_;
   ggml_backend_dev_t device_;
   std::unique_ptr<ggml_backend, Free> backend_;
   std::unique_ptr<ggml_context, Free> context_;
@@ -160,10 +167,15 @@ class GgmlContestant final : public saccade::peers::Contestant {
   ggml_cgraph* graph_ = nullptr;
 };
 
+std::string environment(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
 std::unique_ptr<saccade::peers::Contestant> make(const saccade::peers::Invitation& invitation) {
-  const char* backend = std::getenv("GGML_PEER_BACKEND");
   return std::make_unique<GgmlContestant>(saccade::peers::comparedAttention(invitation.file),
-                                          backend == nullptr ? "CPU" : backend, invitation.threads);
+                                          environment("GGML_PEER_BACKEND", "CPU"), environment("GGML_PEER_SUMS", ""),
+                                          invitation.threads);
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ class Entry:
 SACCADE = Entry("saccade", "Saccade", "peer_saccade", vulkan=True, models=True)
 
 _NCNN = ("ncnn==1.0.20261020", "numpy==2.5.5")
+_GGML_VULKAN = {"GGML_PEER_BACKEND": "Vulkan", "GGML_VK_VISIBLE_DEVICES": "0"}
 
 ENTRIES = (
     SACCADE,
@@ -52,7 +53,16 @@ ENTRIES = (
         "ggml-vulkan",
         "ggml, Vulkan",
         "peer_ggml",
-        environment={"GGML_PEER_BACKEND": "Vulkan", "GGML_VK_VISIBLE_DEVICES": "0"},
+        environment=_GGML_VULKAN | {"GGML_PEER_SUMS": "fp16"},
+        vulkan=True,
+        storage="f16",
+        slow_cold_start=True,
+    ),
+    Entry(
+        "ggml-vulkan-f32",
+        "ggml, Vulkan, fp32 sums",
+        "peer_ggml",
+        environment=_GGML_VULKAN | {"GGML_PEER_SUMS": "fp32"},
         vulkan=True,
         storage="f16",
         slow_cold_start=True,
