@@ -7,7 +7,6 @@ import contextlib
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,12 +20,12 @@ _CASE = _CHECKOUT / "tests/cases/plain_f32.safetensors"
 _CHECK_RESULT = os.environ.get("SACCADE_PEER_CHECK_RESULT", "")
 sys.path.insert(0, str(_CHECKOUT / "bench/peers/driver"))
 
-import entries  # noqa: E402
-import machine  # noqa: E402
-import main  # noqa: E402
-import safetensors_file  # noqa: E402
-import session  # noqa: E402
-import shapes  # noqa: E402
+import entries
+import machine
+import main
+import safetensors_file
+import session
+import shapes
 
 
 class InAFolder(unittest.TestCase):
@@ -48,13 +47,22 @@ class InAFolder(unittest.TestCase):
             self.skipTest("SACCADE_PEER_CHECK_RESULT names no program")
         (self.programs / "peer_check_result").symlink_to(_CHECK_RESULT)
         make = self.programs / "peer_make_case"
-        make.write_text(f'#!/bin/sh\nfor dtype in f32 f16; do cp "{_CASE}" "$2/$1.$dtype.safetensors"; done\n')
+        make.write_text(
+            f'#!/bin/sh\nfor dtype in f32 f16; do cp "{_CASE}" "$2/$1.$dtype.safetensors"; done\n'
+        )
         make.chmod(0o755)
 
     def compare(self, *options: str) -> tuple[int, dict, str]:
         """Exit code, JSON and text of `compare`, which installs nothing."""
         result = self.folder / "result.json"
-        common = ["--no-setup", "--quick", "--build", str(self.folder / "build"), "--work", str(self.folder / "work")]
+        common = [
+            "--no-setup",
+            "--quick",
+            "--build",
+            str(self.folder / "build"),
+            "--work",
+            str(self.folder / "work"),
+        ]
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
             code = main.main([*common, "--json", str(result), *options])
@@ -257,7 +265,9 @@ class Measures(unittest.TestCase):
         targets = (_CHECKOUT / "bench/peers/CMakeLists.txt").read_text()
         for entry in entries.ENTRIES:
             if entry.is_script:
-                self.assertTrue((_CHECKOUT / "bench/peers/contestants" / entry.program).exists(), entry.program)
+                self.assertTrue(
+                    (_CHECKOUT / "bench/peers/contestants" / entry.program).exists(), entry.program
+                )
             else:
                 self.assertIn(f"add_executable({entry.program} ", targets)
 

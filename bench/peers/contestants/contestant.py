@@ -164,7 +164,9 @@ def contest(make: Callable[[Invitation], Contestant]) -> None:
     parser.add_argument("--weights", type=Path)
     arguments, options = parser.parse_known_args()
     try:
-        invitation = Invitation(read_safetensors(arguments.case), arguments.threads, arguments.weights, options)
+        invitation = Invitation(
+            read_safetensors(arguments.case), arguments.threads, arguments.weights, options
+        )
         contestant = make(invitation)
         contestant.run()
     except Exception as error:  # whatever it is, it is why this contestant does not take part

@@ -57,7 +57,9 @@ class Dinov2:
     def __init__(self, weights: dict[str, torch.Tensor], heads: int) -> None:
         self._weights = {name.removeprefix("backbone."): tensor for name, tensor in weights.items()}
         self._heads = heads
-        depth = 1 + max(int(name.split(".")[2]) for name in self._weights if name.startswith("encoder.layer."))
+        depth = 1 + max(
+            int(name.split(".")[2]) for name in self._weights if name.startswith("encoder.layer.")
+        )
         self._blocks = [self._block(f"encoder.layer.{n}.") for n in range(depth)]
         self._patches = self._linear("embeddings.patch_embeddings.projection")
         self._norm = _Norm(self._weights["layernorm.weight"], self._weights["layernorm.bias"])
@@ -65,10 +67,14 @@ class Dinov2:
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
         """pictures [B,3,H,W], normalised; the tokens [B,1+patches,E] after the final norm."""
-        patches = F.conv2d(pictures, self._patches.weight, self._patches.bias, stride=self._patches.weight.shape[2:])
+        patches = F.conv2d(
+            pictures, self._patches.weight, self._patches.bias, stride=self._patches.weight.shape[2:]
+        )
         rows, columns = patches.shape[2:]
         class_token = self._weights["embeddings.cls_token"].expand(len(pictures), -1, -1)
-        x = torch.cat([class_token, patches.flatten(2).transpose(1, 2)], 1) + self._positions_for(rows, columns)
+        x = torch.cat([class_token, patches.flatten(2).transpose(1, 2)], 1) + self._positions_for(
+            rows, columns
+        )
         for block in self._blocks:
             x = block(x, self._heads)
         return self._norm(x)
@@ -93,7 +99,9 @@ class Dinov2:
         return _Block(
             norm1=norm("norm1"),
             qkv=_Linear(torch.cat([part.weight for part in qkv]), torch.cat([part.bias for part in qkv])),
-            projection=self._linear(f"{name}attention.output.dense").scaled(self._weights[f"{name}layer_scale1.lambda1"]),
+            projection=self._linear(f"{name}attention.output.dense").scaled(
+                self._weights[f"{name}layer_scale1.lambda1"]
+            ),
             norm2=norm("norm2"),
             fc1=self._linear(f"{name}mlp.fc1"),
             fc2=self._linear(f"{name}mlp.fc2").scaled(self._weights[f"{name}layer_scale2.lambda1"]),

@@ -25,7 +25,7 @@ from shapes import Shape
 _CONTESTANTS = Path(__file__).resolve().parent.parent / "contestants"
 _TURN_SECONDS = 0.2  # how long a contestant's turn in a round is to take, about
 _MAX_RUNS = 40  # in a turn
-_WARMUP_RUNS = 2
+_WARMUP_RUNS = 1  # after the first result
 # Before a turn: threads of whoever was on before stop waiting actively for more work.
 _PAUSE_SECONDS = 0.05
 
@@ -154,7 +154,11 @@ class Comparison:
                     if row.entry.slow_cold_start and not self._settings.slow_cold_starts:
                         continue
                     with tempfile.TemporaryDirectory() as empty:
-                        cold = {"XDG_CACHE_HOME": empty, "MESA_SHADER_CACHE_DISABLE": "1"}
+                        cold = {
+                            "XDG_CACHE_HOME": empty,
+                            "SACCADE_CACHE": empty,
+                            "MESA_SHADER_CACHE_DISABLE": "1",
+                        }
                         with self._start(shape, row, cold) as session:
                             outcome.cold_seconds.append(session.start_seconds)
             except ContestantError as error:
@@ -162,7 +166,11 @@ class Comparison:
 
     def _start(self, shape: Shape, row: Row, more: dict[str, str] | None = None) -> Session:
         threads = str(self._settings.threads)
-        command = [*self._command(row.entry), str(self._case(shape, row.entry)), str(self._result(shape, row))]
+        command = [
+            *self._command(row.entry),
+            str(self._case(shape, row.entry)),
+            str(self._result(shape, row)),
+        ]
         command += ["--threads", threads, *row.entry.arguments]
         if shape.model:
             command += ["--weights", str(self._settings.weights)]
@@ -184,7 +192,9 @@ class Comparison:
     def _program(self, name: str) -> Path:
         path = self._settings.build / "bench/peers" / name
         if not path.exists():
-            raise ContestantError(f"{name} is not built in {self._settings.build}: it needs its library installed")
+            raise ContestantError(
+                f"{name} is not built in {self._settings.build}: it needs its library installed"
+            )
         return path
 
     def _case(self, shape: Shape, entry: Entry) -> Path:
@@ -199,12 +209,22 @@ class Comparison:
         """Makes the case files of a shape where they are missing."""
         if shape.model:
             if not self._settings.weights.exists():
-                raise ContestantError(f"there is no {self._settings.weights}: tools/models/fetch_dinov2 fetches it")
+                raise ContestantError(
+                    f"there is no {self._settings.weights}: tools/models/fetch_dinov2 fetches it"
+                )
             return
-        if self._case(shape, SACCADE).exists() and self._case(shape, Entry("", "", "", storage="f16")).exists():
+        if (
+            self._case(shape, SACCADE).exists()
+            and self._case(shape, Entry("", "", "", storage="f16")).exists()
+        ):
             return
         self._say(f"{shape.name}: computing what is right, in double precision; once")
-        command = [self._program("peer_make_case"), shape.name, self._settings.work / "cases", *shape.make_arguments]
+        command = [
+            self._program("peer_make_case"),
+            shape.name,
+            self._settings.work / "cases",
+            *shape.make_arguments,
+        ]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         if done.returncode != 0:
             raise ContestantError(f"peer_make_case failed: {done.stderr.strip() or done.stdout.strip()}")

@@ -14,7 +14,9 @@ from entries import Entry
 class Environments:
     """Finds, and where asked to makes, the Python that runs a contestant's script."""
 
-    def __init__(self, folder: Path, given: dict[str, Path], install: bool, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, folder: Path, given: dict[str, Path], install: bool, say: Callable[[str], None]
+    ) -> None:
         self._folder = folder
         self._given = given
         self._install = install

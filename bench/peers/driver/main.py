@@ -61,27 +61,86 @@ def _file(text: str) -> Path:
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     shapes = [shape.name for shape in SHAPES]
     peers = [entry.key for entry in ENTRIES]
-    parser = argparse.ArgumentParser(prog="bench/peers/compare", description="Saccade beside other libraries.")
+    parser = argparse.ArgumentParser(
+        prog="bench/peers/compare", description="Saccade beside other libraries."
+    )
     add = parser.add_argument
     add("--only", type=_names(shapes), default=shapes, metavar="SHAPE,...", help=f"of {', '.join(shapes)}")
     add("--peers", type=_names(peers), default=peers, metavar="PEER,...", help=f"of {', '.join(peers)}")
     add("--rounds", type=_at_least(1), default=7, metavar="N", help="turns of each contestant on a shape (7)")
-    add("--starts", type=_at_least(0), default=3, metavar="N", help="how often starting is measured, cold and warm (3)")
-    add("--quick", action="store_true", help="2 rounds, no measuring of starts, no waiting for a quiet machine")
-    add("--slow-cold-starts", action="store_true", help="also cold starts that take minutes (ggml's Vulkan backend)")
+    add(
+        "--starts",
+        type=_at_least(0),
+        default=3,
+        metavar="N",
+        help="how often starting is measured, cold and warm (3)",
+    )
+    add(
+        "--quick",
+        action="store_true",
+        help="2 rounds, no measuring of starts, no waiting for a quiet machine",
+    )
+    add(
+        "--slow-cold-starts",
+        action="store_true",
+        help="also cold starts that take minutes (ggml's Vulkan backend)",
+    )
     add("--driver", type=_file, action="append", default=[], metavar="MANIFEST", help="a Vulkan driver's JSON file; may "
         "be given again; without it what VK_DRIVER_FILES leaves")  # fmt: skip
-    add("--threads", type=_at_least(1), default=machine.cpu_count(), metavar="N", help="of everybody (all processors)")
-    add("--quiet-limit", type=int, default=10, metavar="PERCENT", help="what others may use of a quiet machine (10)")
-    add("--wait", type=_at_least(0), default=60, metavar="SECONDS", help="for a quiet machine, before each shape (60)")
-    add("--timeout", type=_at_least(1), default=300, metavar="SECONDS", help="for a first result, or a turn (300)")
+    add(
+        "--threads",
+        type=_at_least(1),
+        default=machine.cpu_count(),
+        metavar="N",
+        help="of everybody (all processors)",
+    )
+    add(
+        "--quiet-limit",
+        type=int,
+        default=10,
+        metavar="PERCENT",
+        help="what others may use of a quiet machine (10)",
+    )
+    add(
+        "--wait",
+        type=_at_least(0),
+        default=60,
+        metavar="SECONDS",
+        help="for a quiet machine, before each shape (60)",
+    )
+    add(
+        "--timeout",
+        type=_at_least(1),
+        default=300,
+        metavar="SECONDS",
+        help="for a first result, or a turn (300)",
+    )
     add("--json", type=Path, metavar="FILE", help="also write everything that was measured")
     add("--markdown", type=Path, metavar="FILE", help="also write what is printed")
-    add("--work", type=Path, default=_CACHE / "peers", metavar="DIR", help="environments and cases (%(default)s)")
-    add("--python", type=_python, action="append", default=[], metavar="NAME=PATH", help="a Python that has a peer")
+    add(
+        "--work",
+        type=Path,
+        default=_CACHE / "peers",
+        metavar="DIR",
+        help="environments and cases (%(default)s)",
+    )
+    add(
+        "--python",
+        type=_python,
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="a Python that has a peer",
+    )
     add("--no-setup", action="store_true", help="install and build nothing")
     add("--build", type=Path, default=_CHECKOUT / "build/release", metavar="DIR", help="(%(default)s)")
-    add("--dinov2", type=Path, default=_CACHE / "dinov2s.safetensors", metavar="FILE", help="weights (%(default)s)")
+    add(
+        "--dinov2",
+        type=Path,
+        default=_CACHE / "dinov2s.safetensors",
+        metavar="FILE",
+        help="weights (%(default)s)",
+    )
     return parser.parse_args(argv)
 
 
@@ -113,6 +172,8 @@ def main(argv: list[str] | None = None) -> int:
     if options.markdown:
         options.markdown.write_text(text + "\n")
     if options.json:
-        options.json.write_text(json.dumps(report.as_json(results, rows, settings.threads, settings.rounds), indent=2))
+        options.json.write_text(
+            json.dumps(report.as_json(results, rows, settings.threads, settings.rounds), indent=2)
+        )
     ours = [row.key for row in rows if row.entry is SACCADE]
     return 0 if all(result.outcomes[key].right for result in results for key in ours) else 1

@@ -86,7 +86,9 @@ def _by_shape(texts: dict[str, str]) -> list[str]:
     for name, text in texts.items():
         if text:
             shapes.setdefault(text, []).append(name)
-    return [text if len(names) == len(texts) else f"{', '.join(names)}: {text}" for text, names in shapes.items()]
+    return [
+        text if len(names) == len(texts) else f"{', '.join(names)}: {text}" for text, names in shapes.items()
+    ]
 
 
 def _what_is_amiss(outcome: Outcome) -> str:
@@ -124,24 +126,29 @@ def markdown(results: list[ShapeResult], rows: list[Row], threads: int, rounds: 
         lines = [[_title(row, results), *(cell(result, row) for result in results)] for row in rows]
         return _table(["", *names], lines)
 
+    where = f"{machine.cpu_name()}, {threads} threads on {machine.cpu_count()} processors"
     parts = [
-        f"{machine.cpu_name()}, {threads} threads on {machine.cpu_count()} processors; {datetime.date.today()}; "
-        f"{rounds} rounds in turns.",
+        f"{where}; {datetime.date.today()}; {rounds} rounds in turns.",
         f"Shapes: {shapes}.",
         "GFLOP/s, or ms where marked, of the median run; in brackets: how many times as fast Saccade is.",
         _table(
             ["", *names, "remarks"],
             [
-                [_title(row, results), *(_speed_cell(result, row, rows) for result in results), _remarks(row, results)]
+                [
+                    _title(row, results),
+                    *(_speed_cell(result, row, rows) for result in results),
+                    _remarks(row, results),
+                ]
                 for row in rows
             ],
         ),
-        "Largest error of the timed output against double precision, and what is allowed: to fp32, or to fp16 where "
-        "K and V are stored so.",
+        "Largest error of the timed output against double precision, and what fp32 (fp16 for K and V in it) allows.",
         table(lambda result, row: _error_cell(result.outcomes.get(row.key))),
     ]
     if any(outcome.warm_seconds for result in results for outcome in result.outcomes.values()):
-        parts.append("Seconds from the start of the process to the first result, without / with what caches keep.")
+        parts.append(
+            "Seconds from the start of the process to the first result, without / with what caches keep."
+        )
         parts.append(table(lambda result, row: _start_cell(result.outcomes.get(row.key))))
     parts.append(_drivers_line(rows, results))
     parts.append(_load_line(results))

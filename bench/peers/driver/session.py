@@ -23,14 +23,20 @@ class ContestantError(Exception):
 class Session:
     """Starts a contestant and waits for its first result."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path, timeout: float) -> None:
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], log: Path, timeout: float
+    ) -> None:
         self._log = log
         self._answered = b""
         started = time.monotonic()
         try:
             with log.open("wb") as errors:
                 self._process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=dict(environment)
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    env=dict(environment),
                 )
         except OSError as error:
             raise ContestantError(f"cannot be started: {error}") from error

@@ -58,6 +58,8 @@ SHAPES = (
     Shape("S4", "language model, prefill", heads=8, heads_kv=8, seqlen_q=2048, seqlen_k=2048, causal=True),
     Shape("S5", "large heads", heads=8, heads_kv=8, seqlen_q=1024, seqlen_k=1024, head_dim=128),
     Shape("S6", "decode", heads=32, heads_kv=8, seqlen_q=1, seqlen_k=4096, head_dim=128),
-    Shape("S7", "padded text batch", batch=8, heads=12, heads_kv=12, seqlen_q=128, seqlen_k=128, lengths=True),
+    Shape(
+        "S7", "padded text batch", batch=8, heads=12, heads_kv=12, seqlen_q=128, seqlen_k=128, lengths=True
+    ),
     DINOV2,
 )
