@@ -109,7 +109,7 @@ class Compare(InAFolder):
         self.assertAlmostEqual(wrong["check"]["error"], 0.5, places=5)
         self.assertLess(wrong["check"]["allowed"], 1e-3)
         self.assertEqual(wrong["saccade_times_as_fast"], 1.0)
-        line = next(line for line in text.splitlines() if line.startswith("| ggml, CPU"))
+        line = next(line for line in text.splitlines() if line.startswith("| ggml 1.0, CPU"))
         self.assertIn("14.9 (1x) WRONG", line)
         self.assertIn("wrong: ", line)
 

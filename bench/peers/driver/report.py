@@ -76,7 +76,8 @@ def _identity(row: Row, results: list[ShapeResult]) -> dict[str, Any]:
 
 def _title(row: Row, results: list[ShapeResult]) -> str:
     identity = _identity(row, results)
-    title = row.entry.title + (f" {identity['version']}" if identity.get("version") else "")
+    name, comma, backend = row.entry.title.partition(",")
+    title = " ".join(filter(None, [name, identity.get("version")])) + comma + backend
     return f"{title} @ {row.manifest.stem}" if row.several_drivers and row.manifest else title
 
 
