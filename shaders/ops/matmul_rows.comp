@@ -10,6 +10,10 @@
 
 const bool MERGE = LOCAL_SIZE <= 16;
 const uint LANES = MERGE ? LOCAL_SIZE : 1;
+// Columns whose sums grow in turns. Additions to one sum wait for each other: with a column at a time a CPU core does half
+// of what it does with four.
+const uint GROUP = COLUMNS % 4 == 0 ? 4 : 1;
+const uint PART = GROUP;  // results stored per step
 
 // Elements before their conversion to fp32, which is done after merging.
 #if DTYPE == DTYPE_F32
@@ -81,15 +85,19 @@ void main() {
             bStep[i] = tensorAddress(bColumn[0], (k + i) * p.bStrideDepth);
           }
         }
-        [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
-          Address bStepColumn = tensorAddress(bColumn[c], k);
+        [[unroll]] for (uint first = 0; first < COLUMNS; first += GROUP) {
+          Address bStepColumn[GROUP];
+          [[unroll]] for (uint c = 0; c < GROUP; c++) bStepColumn[c] = tensorAddress(bColumn[first + c], k);
           [[unroll]] for (uint i = 0; i < CHUNK; i++) {
-            float element;
-            if (B_LAYOUT == MATMUL_LAYOUT_DEPTH) element = loadElement(bStepColumn, i);
-            else if (B_LAYOUT == MATMUL_LAYOUT_ACROSS) element = loadElement(bStep[i], c);
-            else element = loadElement(tensorAddress(bColumn[c], (k + i) * p.bStrideDepth), 0u);
-            [[unroll]] for (uint r = 0; r < ROWS; r++) {
-              sums[r * COLUMNS + c] = fma(x[r * CHUNK + i], element, sums[r * COLUMNS + c]);
+            [[unroll]] for (uint c = 0; c < GROUP; c++) {
+              float element;
+              if (B_LAYOUT == MATMUL_LAYOUT_DEPTH) element = loadElement(bStepColumn[c], i);
+              else if (B_LAYOUT == MATMUL_LAYOUT_ACROSS) element = loadElement(bStep[i], first + c);
+              else element = loadElement(tensorAddress(bColumn[first + c], (k + i) * p.bStrideDepth), 0u);
+              [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                uint sum = r * COLUMNS + first + c;
+                sums[sum] = fma(x[r * CHUNK + i], element, sums[sum]);
+              }
             }
           }
         }
@@ -117,16 +125,18 @@ void main() {
     }
   }
 
-  // A loop that is not unrolled, or the driver compiles the epilogue ROWS * COLUMNS times. It needs an array
-  // that can be indexed, unlike the registers of the sums.
+  // A loop that is unrolled in part: all of it would be compiled ROWS * COLUMNS times, none of it costs more than the sums of a
+  // short product. It needs an array that can be indexed, unlike the registers of the sums.
   float results[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) results[i] = sums[i];
   uint skipped = b.firstColumn - firstColumn;
-  [[dont_unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) {
-    uint r = i / COLUMNS, c = i % COLUMNS;
-    uint resultRow = row + r * LOCAL_SIZE, column = firstColumn + c;
-    float sum = results[min(i, ROWS * COLUMNS - 1u)];
-    float value = epilogue(p, b, min(resultRow, p.rows - 1u), min(column, p.columns - 1u), sum);
-    if (resultRow < p.rows && c >= skipped && column < p.columns) storeOut(p, b, resultRow, column, value);
+  [[dont_unroll]] for (uint first = 0; first < ROWS * COLUMNS; first += PART) {
+    [[unroll]] for (uint j = 0; j < PART; j++) {
+      uint i = min(first + j, ROWS * COLUMNS - 1u);
+      uint r = i / COLUMNS, c = i % COLUMNS;
+      uint resultRow = row + r * LOCAL_SIZE, column = firstColumn + c;
+      float value = epilogue(p, b, min(resultRow, p.rows - 1u), min(column, p.columns - 1u), results[i]);
+      if (resultRow < p.rows && c >= skipped && column < p.columns) storeOut(p, b, resultRow, column, value);
+    }
   }
 }
