@@ -35,7 +35,7 @@ constexpr Blocking kBlockings16[] = {{2, 32}, {1, 16}, {1, 4}, {1, 1}};
 // element, where reading an element of a row costs as much as kRead products and is shared by the columns.
 MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
   constexpr double kRead = 3;
-  constexpr uint32_t kChunk = 8;
+  const uint32_t chunk = dtypeBytes(problem.a.dtype) == 4 ? 16 : 8;
   const uint32_t lanes = std::clamp(facts.subgroupSize, 1u, maxLocalSize(facts));
   MatmulTile best{};
   double bestCost = 0;
@@ -47,7 +47,7 @@ MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
                           static_cast<double>(roundUp(columns, each.columns)) * (1 + kRead / each.columns);
       if (best.localSize != 0 && cost >= bestCost) continue;
       bestCost = cost;
-      best = {lanes, lanes * each.rows, each.columns, each.rows, each.columns, kChunk, exchanged ? 1u : 0u};
+      best = {lanes, lanes * each.rows, each.columns, each.rows, each.columns, chunk, exchanged ? 1u : 0u};
     }
   }
   return best;

@@ -39,6 +39,14 @@ void foldBatch(MatmulProblem& p, size_t axis) {
   count = 1;
 }
 
+// Columns whose sums grow in turns: 8, unless that many rows of b would meet in one set of a first-level cache, whose sets
+// are usually 4096 bytes apart and hold 8 lines.
+uint32_t turns(const MatmulTile& tile, uint64_t columnPitch) {
+  uint32_t turns = columnPitch % 4096 == 0 ? 4 : 8;
+  while (tile.columnsEach % turns != 0) turns /= 2;
+  return turns;
+}
+
 MatmulParams makeParams(const MatmulProblem& p, const MatmulTile& tile) {
   MatmulParams params{};
   params.rows = tile.exchanged ? p.columns : p.rows;
@@ -106,6 +114,7 @@ StepDraft makeMatmulStep(const DeviceFacts& facts, const MatmulProblem& p, const
   step.specialisation[MATMUL_SPEC_ROWS] = tile.rowsEach;
   step.specialisation[MATMUL_SPEC_COLUMNS] = tile.columnsEach;
   step.specialisation[MATMUL_SPEC_CHUNK] = tile.chunk;
+  step.specialisation[MATMUL_SPEC_TURNS] = turns(tile, params.bStrideColumn * dtypeBytes(p.a.dtype));
   step.setParams(params);
   step.groups = uint64_t{params.rowBlocks} * params.columnBlocks * p.batch0 * p.batch1;
   const int a = tile.exchanged ? slots.b : slots.a;

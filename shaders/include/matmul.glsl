@@ -19,6 +19,7 @@ layout(constant_id = MATMUL_SPEC_ACTIVATION) const uint ACTIVATION = ACTIVATION_
 layout(constant_id = MATMUL_SPEC_ROWS) const uint ROWS = 1;
 layout(constant_id = MATMUL_SPEC_COLUMNS) const uint COLUMNS = 16;
 layout(constant_id = MATMUL_SPEC_CHUNK) const uint CHUNK = 8;
+layout(constant_id = MATMUL_SPEC_TURNS) const uint TURNS = 1;
 
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer ParamsIn { MatmulParams value; };
 

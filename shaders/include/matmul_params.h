@@ -18,7 +18,8 @@
 #define MATMUL_SPEC_ROWS 7        // rows of an invocation
 #define MATMUL_SPEC_COLUMNS 8     // columns of an invocation
 #define MATMUL_SPEC_CHUNK 9       // depth per step
-#define MATMUL_SPEC_COUNT 10
+#define MATMUL_SPEC_TURNS 10      // matmul_rows: columns of an invocation whose sums grow in turns
+#define MATMUL_SPEC_COUNT 11
 
 // How deep the sums are.
 #define MATMUL_DEPTH_NONE 0   // K is 0: a and b are never touched

@@ -4,16 +4,17 @@
 // that a CPU device reads each once and broadcasts it into the multiplication. Elements of a are read CHUNK
 // at a time and serve COLUMNS products each; on narrow subgroups they too are read with uniform addresses,
 // lane by lane, and merged, which costs a third of a gather.
+//
+// Additions to one sum wait for each other, so the sums of TURNS columns grow in turns: with one column after the other a CPU
+// core idles for a third of its time. A step of 16 elements takes a whole cache line of each row of b, which may be gone at the
+// next visit: rows that lie a large power of two apart share few places of a cache.
 
 #extension GL_GOOGLE_include_directive : require
 #include "matmul.glsl"
 
 const bool MERGE = LOCAL_SIZE <= 16;
 const uint LANES = MERGE ? LOCAL_SIZE : 1;
-// Columns whose sums grow in turns. Additions to one sum wait for each other: with a column at a time a CPU core does half
-// of what it does with four.
-const uint GROUP = COLUMNS % 4 == 0 ? 4 : 1;
-const uint PART = GROUP;  // results stored per step
+const uint STORED = COLUMNS % 8 == 0 ? 8 : COLUMNS;  // results per step of the last loop
 
 // Elements before their conversion to fp32, which is done after merging.
 #if DTYPE == DTYPE_F32
@@ -85,11 +86,11 @@ void main() {
             bStep[i] = tensorAddress(bColumn[0], (k + i) * p.bStrideDepth);
           }
         }
-        [[unroll]] for (uint first = 0; first < COLUMNS; first += GROUP) {
-          Address bStepColumn[GROUP];
-          [[unroll]] for (uint c = 0; c < GROUP; c++) bStepColumn[c] = tensorAddress(bColumn[first + c], k);
+        [[unroll]] for (uint first = 0; first < COLUMNS; first += TURNS) {
+          Address bStepColumn[TURNS];
+          [[unroll]] for (uint c = 0; c < TURNS; c++) bStepColumn[c] = tensorAddress(bColumn[first + c], k);
           [[unroll]] for (uint i = 0; i < CHUNK; i++) {
-            [[unroll]] for (uint c = 0; c < GROUP; c++) {
+            [[unroll]] for (uint c = 0; c < TURNS; c++) {
               float element;
               if (B_LAYOUT == MATMUL_LAYOUT_DEPTH) element = loadElement(bStepColumn[c], i);
               else if (B_LAYOUT == MATMUL_LAYOUT_ACROSS) element = loadElement(bStep[i], first + c);
@@ -130,8 +131,8 @@ void main() {
   float results[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) results[i] = sums[i];
   uint skipped = b.firstColumn - firstColumn;
-  [[dont_unroll]] for (uint first = 0; first < ROWS * COLUMNS; first += PART) {
-    [[unroll]] for (uint j = 0; j < PART; j++) {
+  [[dont_unroll]] for (uint first = 0; first < ROWS * COLUMNS; first += STORED) {
+    [[unroll]] for (uint j = 0; j < STORED; j++) {
       uint i = min(first + j, ROWS * COLUMNS - 1u);
       uint r = i / COLUMNS, c = i % COLUMNS;
       uint resultRow = row + r * LOCAL_SIZE, column = firstColumn + c;
