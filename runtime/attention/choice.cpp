@@ -34,21 +34,19 @@ AttentionTile scalarRowsTile(const DeviceFacts& facts, const AttentionProblem& p
   return {lanes, lanes, keys};
 }
 
-// Of the keys that work-groups share.
-constexpr uint64_t kShortestPart = 64;
-
 AttentionTile splitKvTile(const DeviceFacts& facts, const AttentionProblem& problem) {
   // Enough work-groups to fill the device, whose size Vulkan does not tell; parts long enough to be worth their partial results.
   const uint64_t wanted = isCpu(facts) ? 32 : 512;
-  constexpr uint64_t kMostSplits = 64;
+  constexpr uint64_t kShortestPart = 64, kMostSplits = 64;
   AttentionTile tile = scalarRowsTile(facts, problem);
   const uint32_t group = problem.numHeadsKv == 0 ? 1 : problem.numHeadsQ / problem.numHeadsKv;
   if (rowsPerEntry(problem) * 2 <= tile.localSize) {
     // Heads that lie in one work-group leave fewer rows to it.
     tile.fold = std::clamp(group, 1u, tile.localSize);
     // Of few rows the time goes into reading K and V, and a CPU reads fewer rows of them at once faster (lavapipe, head dim 128, 32 heads,
-    // one row, 2048 keys: 6.8 ms with 4 keys, 4.4 ms with 2). 16-bit types spend it on their conversion.
-    if (isCpu(facts) && problem.q.dtype == SACCADE_DTYPE_F32) tile.keys = std::max(tile.keys / 2, 1u);
+    // one row, 2048 keys: 6.8 ms with 4 keys, 4.4 ms with 2). 16-bit types spend it on their conversion, and subgroups of 4
+    // (SwiftShader) on arithmetic.
+    if (isCpu(facts) && tile.localSize >= 8 && problem.q.dtype == SACCADE_DTYPE_F32) tile.keys = std::max(tile.keys / 2, 1u);
   }
   tile.rows = tile.localSize / tile.fold;
   const uint64_t blocks = std::max<uint64_t>(blocksOf(problem, tile.localSize, tile.fold), 1);
@@ -71,11 +69,13 @@ Estimate estimateScalarRows(const DeviceFacts& facts, const AttentionProblem&) {
 
 Estimate estimateSplitKv(const DeviceFacts& facts, const AttentionProblem& problem) {
   const AttentionTile tile = splitKvTile(facts, problem);
-  const bool shortQueries = rowsPerEntry(problem) <= tile.localSize;
+  // A second dispatch costs a CPU device more than a few hundred keys.
+  const bool worthIt = !isCpu(facts) || problem.seqlenK >= 1024;
+  const bool shortQueries = rowsPerEntry(problem) <= tile.localSize && worthIt;
   if ((isCpu(facts) && tile.fold > 1) || (shortQueries && tile.splits > 1)) {
     return {0.5, "few query rows: heads of a group share their keys, and work-groups the keys of a row"};
   }
-  if (isCpu(facts) && tile.keys < scalarRowsTile(facts, problem).keys && problem.seqlenK >= kShortestPart) {
+  if (isCpu(facts) && tile.keys < scalarRowsTile(facts, problem).keys && worthIt) {
     return {0.5, "few query rows: reading K and V takes the time, and shorter steps read them faster"};
   }
   return {5, "there are query rows enough to fill the device without splitting keys"};
