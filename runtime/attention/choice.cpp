@@ -36,18 +36,18 @@ AttentionTile scalarRowsTile(const DeviceFacts& facts, const AttentionProblem& p
 
 AttentionTile splitKvTile(const DeviceFacts& facts, const AttentionProblem& problem) {
   // Enough work-groups to fill the device, whose size Vulkan does not tell; parts long enough to be worth their partial results.
-  const uint64_t wanted = isCpu(facts) ? 32 : 512;
+  const uint64_t wanted = isCpu(facts) ? 16 : 512;
   constexpr uint64_t kShortestPart = 64, kMostSplits = 64;
   AttentionTile tile = scalarRowsTile(facts, problem);
   const uint32_t group = problem.numHeadsKv == 0 ? 1 : problem.numHeadsQ / problem.numHeadsKv;
-  if (rowsPerEntry(problem) * 2 <= tile.localSize) {
-    // Heads that lie in one work-group leave fewer rows to it.
-    tile.fold = std::clamp(group, 1u, tile.localSize);
-    // Of few rows the time goes into reading K and V, and a CPU reads fewer rows of them at once faster (lavapipe, head dim 128, 32 heads,
-    // one row, 2048 keys: 6.8 ms with 4 keys, 4.4 ms with 2). 16-bit types spend it on their conversion, and subgroups of 4
-    // (SwiftShader) on arithmetic.
-    if (isCpu(facts) && tile.localSize >= 8 && problem.q.dtype == SACCADE_DTYPE_F32) tile.keys = std::max(tile.keys / 2, 1u);
-  }
+  // Heads that lie in one work-group leave fewer rows to it.
+  if (rowsPerEntry(problem) * 2 <= tile.localSize) tile.fold = std::clamp(group, 1u, tile.localSize);
+  // Of few rows the time goes into reading K and V, and a CPU reads fewer rows of them at once faster (lavapipe, head dim 128, 32 heads,
+  // one row, 2048 keys: 6.8 ms with 4 keys, 4.4 ms with 2). 16-bit types spend it on their conversion, and subgroups of 4
+  // (SwiftShader) on arithmetic.
+  const bool few = rowsPerEntry(problem) * 2 <= tile.localSize ||
+                   (rowsPerEntry(problem) <= tile.localSize && std::max(problem.headDimQk, problem.headDimV) > 96);
+  if (few && isCpu(facts) && tile.localSize >= 8 && problem.q.dtype == SACCADE_DTYPE_F32) tile.keys = std::max(tile.keys / 2, 1u);
   tile.rows = tile.localSize / tile.fold;
   const uint64_t blocks = std::max<uint64_t>(blocksOf(problem, tile.localSize, tile.fold), 1);
   const uint64_t longest = std::max<uint64_t>(problem.seqlenK / kShortestPart, 1);

@@ -308,14 +308,14 @@ TEST(AttentionPlan, SplitsTheKeysOfShortQueriesAndFoldsTheHeadsThatShareThem) {
   EXPECT_STREQ(combine.shader->name, "combine_f32_native");
   EXPECT_EQ(parts.specialisation.at(SPEC_FOLD), 4u);
   EXPECT_EQ(parts.specialisation.at(SPEC_SPLIT), 1u);
-  EXPECT_EQ(paramsOf(parts).splits, 4u);
-  EXPECT_EQ(parts.groups, 8u * 4);  // 8 blocks of 4 heads, 4 parts each
+  EXPECT_EQ(paramsOf(parts).splits, 2u);
+  EXPECT_EQ(parts.groups, 8u * 2);  // 8 blocks of 4 heads, 2 parts each
   EXPECT_EQ(combine.groups, 8u * 128 / 16);  // 16 channels each
   EXPECT_TRUE(combine.barrierBefore);
   EXPECT_EQ(parts.slots.at(BUFFER_OUT), core::kSlotScratch);
   EXPECT_EQ(combine.slots.at(BUFFER_K), core::kSlotScratch);
   EXPECT_EQ(combine.slots.at(BUFFER_OUT), core::kSlotOut);
-  EXPECT_EQ(plan.scratchBytes(), 32u * (128 + 2) * 8 * 4);
+  EXPECT_EQ(plan.scratchBytes(), 16u * (128 + 2) * 8 * 4);
 }
 
 TEST(AttentionPlan, SplitsNothingWhereRowsFillTheDevice) {
