@@ -15,6 +15,7 @@ struct Fake {
   std::map<std::string, double> milliseconds;
   std::map<std::string, int> runs;
   std::map<std::string, std::string> wrong;  // results of this kernel
+  std::string disturbed;                     // two of three runs of this kernel take twice as long
   double scatter = 0.02;
   double used = 0, usedPerRun = 0;
   int runsUntilInterrupt = -1;
@@ -25,7 +26,8 @@ struct Fake {
       if (!milliseconds.contains(kernel)) throw std::runtime_error("cannot compile");
       if (runsUntilInterrupt > 0) runsUntilInterrupt--;
       used += usedPerRun;
-      return milliseconds.at(kernel) * (1 + scatter * (runs[kernel]++ * 2 % 5 - 2) / 2);
+      const double factor = kernel == disturbed && runs[kernel] % 3 != 0 ? 2 : 1;
+      return factor * milliseconds.at(kernel) * (1 + scatter * (runs[kernel]++ * 2 % 5 - 2) / 2);
     };
     arena.check = [this](const std::string& kernel) { return wrong[kernel]; };
     arena.timeUsed = [this] { return used; };
@@ -55,6 +57,13 @@ TEST(Contest, KeepsTheBuiltInKernelUnlessAnotherIsClearlyFaster) {
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->winner, "built-in");
   EXPECT_EQ(verdict->winnerMilliseconds, verdict->builtInMilliseconds);
+}
+
+TEST(Contest, IsNotWonByWhatElseSlowsTheBuiltInKernelDown) {
+  Fake fake{.milliseconds = {{"built-in", 10}, {"the same", 10}}, .disturbed = "built-in"};
+  const auto verdict = holdContest({"built-in", "the same"}, fake.arena());
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->winner, "built-in");
 }
 
 TEST(Contest, PassesOverWhatComputesWrongResultsOrCannotRun) {
