@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads of `saccade bench` under Google Benchmark: `saccade_bench --benchmark_filter=attention/long`
+// The workloads of `saccade bench` under Google Benchmark: `saccade_bench --benchmark_filter=attention/S3`
 // and its other options. The device is SACCADE_DEVICE or the best one. Times are those of the device's clock.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "bench_measure.hpp"
+#include "bench_presets.hpp"
 
 namespace saccade::tool {
 
@@ -55,12 +56,13 @@ int benchmarkMain(int argc, char** argv) {
     const Device device = Device::open();
     benchmark::AddCustomContext("device", device.summary().name);
     benchmark::AddCustomContext("driver", device.summary().driver);
+    const Preset& common = presetNamed("common");
     for (const io::DType dtype : {io::DType::F32, io::DType::F16, io::DType::BF16}) {
-      add(device, "attention", defaultAttentionShapes(), dtype);
+      add(device, "attention", common.attention, dtype);
     }
-    add(device, "matmul", defaultMatmulShapes(), io::DType::F32);
-    add(device, "layernorm", defaultLayerNormShapes(), io::DType::F32);
-    add(device, "vit", defaultVitShapes(), io::DType::F32);
+    add(device, "matmul", common.matmul, io::DType::F32);
+    add(device, "layernorm", common.layerNorm, io::DType::F32);
+    add(device, "vit", common.vit, io::DType::F32);
     benchmark::RunSpecifiedBenchmarks();
     benchmark::ClearRegisteredBenchmarks();  // they hold the device, which must close before main returns
   }

@@ -26,7 +26,7 @@ function(saccade_glsl_extension_known extension out)
 endfunction()
 
 # saccade_shader(NAME name SOURCE file DEFINES A=1 B=2 EXTENSIONS GL_EXT_x)
-# Adds one SPIR-V module to the embedded table. Called by shaders/variants.cmake only.
+# Adds one SPIR-V module to the embedded table.
 function(saccade_shader)
   cmake_parse_arguments(S "" "NAME;SOURCE" "DEFINES;EXTENSIONS" ${ARGN})
   foreach(extension IN LISTS S_EXTENSIONS)
@@ -53,10 +53,13 @@ function(saccade_shader)
   set_property(GLOBAL APPEND PROPERTY SACCADE_SHADERS "${S_NAME}")
 endfunction()
 
-# Writes the table of all embedded shaders: one assembler file that includes the modules, one C++ file with names.
-function(saccade_finish_shaders target)
+# Writes the table of the shaders added since the last call: one assembler file that includes the modules, one C++
+# file with names. `function` in saccade::core returns the table.
+function(saccade_finish_shaders target function)
   get_property(shaders GLOBAL PROPERTY SACCADE_SHADERS)
   get_property(left_out GLOBAL PROPERTY SACCADE_SHADERS_LEFT_OUT)
+  set_property(GLOBAL PROPERTY SACCADE_SHADERS)
+  set_property(GLOBAL PROPERTY SACCADE_SHADERS_LEFT_OUT)
   set(spvs)
   set(declarations "")
   set(entries "")
@@ -82,7 +85,7 @@ function(saccade_finish_shaders target)
   file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/shader_blobs.S" CONTENT
     "  .section .rodata\n${blobs}  .section .note.GNU-stack,\"\",%progbits\n" @ONLY)
   file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/shader_table.cpp" CONTENT
-"// Generated from shaders/variants.cmake.
+"// Generated from the saccade_shader calls.
 #include \"kernels/shader_table.hpp\"
 
 ${declarations}
@@ -91,7 +94,8 @@ namespace {
 const ShaderModuleCode kShaders[] = {
 ${entries}};
 }  // namespace
-std::span<const ShaderModuleCode> shaderTable() { return kShaders; }
+std::span<const ShaderModuleCode> ${function}();
+std::span<const ShaderModuleCode> ${function}() { return kShaders; }
 }  // namespace saccade::core
 " @ONLY)
   set_source_files_properties("${CMAKE_CURRENT_BINARY_DIR}/shader_blobs.S" PROPERTIES

@@ -24,7 +24,7 @@ TEST(Bench, MeasuresAndChecksAnAttentionOfAnyShape) {
   EXPECT_GT(measured["ms_min"].get<double>(), 0);
   EXPECT_LE(measured["ms_min"].get<double>(), measured["ms_median"].get<double>());
   EXPECT_NEAR(measured["gflops"].get<double>() * measured["ms_median"].get<double>() * 1e6,
-              2.0 * 4 * 33 * 65 * 20, 1);
+              2.0 * 4 * 33 * 65 * 20, 1);  // causal: half of the pairs
   EXPECT_TRUE(measured["passed"].get<bool>());
   EXPECT_LE(measured["error"].get<double>(), measured["error_allowed"].get<double>());
   EXPECT_EQ(measured["error_sample"], "32 sampled rows");
@@ -58,6 +58,9 @@ TEST(Bench, RefusesWhatCannotBeMeasuredAndNamesIt) {
       {{"attention", "--repeat", "0"}, "--repeat"},
       {{"attention", "--dtype", "f8"}, "--dtype"},
       {{"attention", "--only", "short"}, "--only"},
+      {{"attention", "--lengths", "5,6", "--batch", "3"}, "--lengths"},
+      {{"attention", "--lengths", "129"}, "--lengths"},
+      {{"vit", "--preset", "peers"}, "--preset"},
       {{"attention", "--kernel", "warp_speed"}, "warp_speed"},
       {{"convolution"}, "convolution"},
   };

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <utility>
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <span>
 
-#include "bench_measure.hpp"
+#include "bench_compare.hpp"
+#include "bench_memory.hpp"
+#include "bench_panels.hpp"
+#include "bench_run.hpp"
+#include "bench_sweep.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "io/atomic_file.hpp"
 #include "kernel_choice.hpp"
 #include "progress.hpp"
 
@@ -15,190 +21,130 @@ namespace saccade::tool {
 
 namespace {
 
-using json = nlohmann::ordered_json;
-
 constexpr const char* kExamples =
     "  saccade bench                                    everything, in common shapes\n"
-    "  saccade bench attention --dtype f16              one operator, in half precision\n"
+    "  saccade bench --preset llm-decode --dtype f16    one use, in half precision\n"
+    "  saccade bench attention --only S3,S4             the named shapes alone\n"
     "  saccade bench attention --heads 3 --seqlen 1024 --head-dim 64\n"
-    "  saccade bench attention --kernel scalar_tiled --only long --repeat 21\n"
+    "  saccade bench attention --kernel scalar_tiled --only S3 --repeat 21\n"
     "  saccade bench matmul --m 1024 --n 1024 --k 1024\n"
+    "  saccade bench --preset sweep --plot sweep.svg    time and memory against the sequence length\n"
+    "  saccade bench --preset peers --compare old.json  against what --json has written before\n"
     "  saccade bench vit --model base --batch 4 --json\n"
-    "Times are those of the device's own clock; `wall` is what a caller waits for one run, recording and "
-    "submission\n"
-    "included. GFLOP/s count 2 per product, halved for causal masks. `error` is the largest difference of "
-    "the output that\n"
-    "was timed from the scalar path in double precision, on rows sampled evenly from the whole output; where "
-    "it is more than\n"
-    "allowed, the exit code is 1. Of a ViT the logits of the first picture are compared.";
+    "Times are those of the device's own clock; `wall` is what a caller waits for one run, recording and\n"
+    "submission included. GFLOP/s count 2 per product, halved for causal masks, padding included; GB/s inputs\n"
+    "read and outputs written once. `of roof` is the share of this device's own limits at the arithmetic intensity\n"
+    "of the row, measured first: ops, the multiply-adds that the dtype may use; mem, the bandwidth of memory (more\n"
+    "than 100 % comes from caches). `error` is the largest difference of the output that was timed from the scalar\n"
+    "path in double precision, on rows sampled evenly from the whole output; where it is more than allowed, the\n"
+    "exit code is 1. Of a ViT the logits of the first picture are compared. A shape that does not fit into memory\n"
+    "is refused, and in a preset left out by name.\n"
+    "With --compare the exit code is also 1 where a median is more than --tolerance percent above the old one and\n"
+    "the difference lies outside the noise of both runs; where others use the machine, runs differ by more.";
 
-struct BenchOptions {
-  std::string what;  // empty: all
-  std::string only;  // name of a built-in shape; empty: all
-  io::DType dtype = io::DType::F32;
-  int repeat = 11, warmup = 3;
-  AttentionShape attention{.name = "custom"};
-  std::int64_t seqlen = 0;  // both sides
-  MatmulShape matmul{.name = "custom"};
-  LayerNormShape layerNorm{.name = "custom"};
-  std::int64_t batch = 0;
-  std::string model;
-};
+using Clock = std::chrono::steady_clock;
 
-using Maker = std::function<std::unique_ptr<Workload>(const Device&)>;
+// What is left of the budget, shared by the jobs that are left.
+double secondsForNext(const BenchOptions& o, Clock::time_point start, std::size_t jobsLeft) {
+  if (o.budgetSeconds <= 0) return 0;
+  const std::chrono::duration<double> used = Clock::now() - start;
+  return std::max(o.budgetSeconds - used.count(), 0.001) / static_cast<double>(jobsLeft);
+}
 
-struct Job {
-  std::string name;
-  Maker make;
-};
-
-template <typename Shape>
-void addJobs(std::vector<Job>& jobs, const std::vector<Shape>& shapes, const BenchOptions& o) {
-  for (const Shape& shape : shapes) {
-    if (o.only.empty() || o.only == shape.name) {
-      jobs.push_back({shape.name, [shape, dtype = o.dtype](const Device& device) {
-                        return makeWorkload(device, shape, dtype);
-                      }});
+void measureJobs(const Device& device, const std::vector<Job>& jobs, const BenchOptions& o, BenchReport& report,
+                 const std::function<void(const BenchRow&)>& found, ProgressBar& progress) {
+  const auto start = Clock::now();
+  std::size_t done = 0;
+  for (const Job& job : jobs) {
+    try {
+      const MeasureLimits runs{.warmup = o.warmup,
+                               .repeat = o.repeat,
+                               .seconds = secondsForNext(o, start, jobs.size() - done)};
+      report.rows.push_back(measureJob(device, report.limits, job, o.dtype, runs,
+                                       [&] { progress.advance(job.op + " " + job.name); }));
+    } catch (const MemoryShortage& shortage) {
+      if (jobs.size() == 1) throw;
+      report.rows.push_back(skippedRow(job, o.dtype, shortage.what()));
     }
+    progress.finish(++done * static_cast<std::size_t>(o.warmup + o.repeat));
+    found(report.rows.back());
   }
 }
 
-// Those options of an operator that stand on the command line, and whether there is one.
-bool given(const CLI::App& command, std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    if (command.count(name) > 0) {
-      return true;
-    }
+TextColumns columnsFor(const std::vector<Job>& jobs) {
+  TextColumns columns{.label = std::string("attention window 256, unfused").size()};
+  for (const Job& job : jobs) {
+    columns.label = std::max(columns.label, (job.op + " " + job.name + " " + job.standsFor).size());
   }
-  return false;
+  return columns;
 }
 
-std::vector<AttentionShape> attentionShapes(const CLI::App& command, const BenchOptions& o) {
-  if (!given(command, {"--heads", "--kv-heads", "--seqlen", "--seqlen-q", "--seqlen-k", "--head-dim",
-                       "--head-dim-v", "--causal"})) {
-    return defaultAttentionShapes();
+BenchReport measureAll(const Device& device, const BenchOptions& o, const std::vector<Job>& jobs, bool text) {
+  const bool sweep = o.preset == kSweep;
+  BenchReport report{.device = device.summary().name, .driver = device.summary().driver};
+  if (o.limits) report.limits = measureLimits(device);
+  const TextColumns columns = columnsFor(jobs);
+  if (text) {
+    if (report.limits) fmt::print("{}\n", limitsText(*report.limits));
+    fmt::print("{}, {}, {} runs after {}\n{}", report.device, io::dtypeName(o.dtype), o.repeat, o.warmup,
+               textHeader(columns));
   }
-  AttentionShape shape = o.attention;
-  if (o.batch > 0) shape.batch = o.batch;
-  if (!given(command, {"--kv-heads"})) shape.headsKv = shape.heads;
-  if (given(command, {"--seqlen"})) shape.seqlenQ = shape.seqlenK = o.seqlen;
-  if (given(command, {"--seqlen-q"})) shape.seqlenQ = o.attention.seqlenQ;
-  shape.seqlenK = given(command, {"--seqlen-k"}) ? o.attention.seqlenK
-                  : given(command, {"--seqlen"}) ? o.seqlen
-                                                 : shape.seqlenQ;
-  if (!given(command, {"--head-dim-v"})) shape.headDimV = shape.headDim;
-  return {shape};
+  const std::size_t total = sweep ? sweepPoints(o) : jobs.size() * static_cast<std::size_t>(o.warmup + o.repeat);
+  ProgressBar progress("bench", total);
+  const auto found = [&](const BenchRow& row) {
+    progress.clear();
+    if (!text) return;
+    fmt::print("{}", textLine(row, columns));
+    std::fflush(stdout);
+  };
+  if (sweep) {
+    measureSweep(device, o, report, found, [&](const std::string& next) { progress.advance(next); });
+  } else {
+    measureJobs(device, jobs, o, report, found, progress);
+  }
+  return report;
 }
 
-std::vector<VitShape> vitShapes(const BenchOptions& o) {
-  std::vector<VitShape> shapes;
-  for (VitShape shape : defaultVitShapes()) {
-    if (o.batch > 0) shape.batch = o.batch;
-    if (o.model.empty() || o.model == shape.name) shapes.push_back(shape);
+void printReport(const BenchReport& report, const BenchComparison* comparison, const Globals& globals,
+                 const BenchOptions& o) {
+  if (globals.json) {
+    nlohmann::ordered_json json = toJson(report);
+    if (comparison != nullptr) json["comparison"] = toJson(*comparison);
+    fmt::print("{}\n", json.dump(2));
+    return;
   }
-  return shapes;
+  if (o.csv) fmt::print("{}", csvText(report));
+  if (o.markdown) fmt::print("{}", markdownText(report));
+  for (const Growth& growth : o.csv || o.markdown ? std::vector<Growth>{} : growthOf(report)) {
+    fmt::print("{:<28}time grows as T^{:.2f}, memory as T^{:.2f}\n", growth.series, growth.time, growth.memory);
+  }
+  // What is printed for a program to read stays as it is.
+  if (comparison != nullptr) fmt::print(o.csv || o.markdown ? stderr : stdout, "{}", comparisonText(*comparison));
 }
 
-std::vector<Job> jobsOf(const CLI::App& command, const BenchOptions& o) {
-  std::vector<Job> jobs;
-  if (o.what.empty() || o.what == "attention") addJobs(jobs, attentionShapes(command, o), o);
-  if (o.what.empty() || o.what == "matmul") {
-    addJobs(jobs, given(command, {"--m", "--n", "--k"}) ? std::vector{o.matmul} : defaultMatmulShapes(), o);
-  }
-  if (o.what.empty() || o.what == "layernorm") {
-    addJobs(jobs,
-            given(command, {"--rows", "--channels"}) ? std::vector{o.layerNorm} : defaultLayerNormShapes(),
-            o);
-  }
-  if (o.what.empty() || o.what == "vit") addJobs(jobs, vitShapes(o), o);
-  if (jobs.empty()) {
-    throw UsageError(
-        "--only",
-        fmt::format("'{}' is none of the built-in shapes; without it all are measured and named", o.only));
-  }
-  return jobs;
-}
-
-json measureJob(const Device& device, const Job& job, const BenchOptions& o) {
-  const std::unique_ptr<Workload> workload = job.make(device);
-  const Measurement m = measure(device, *workload, o.warmup, o.repeat);
-  const Accuracy accuracy = workload->check();
-  const double seconds = m.median(false) / 1e3;
-  json times = json::array();
-  for (const Run& run : m.runs) {
-    times.push_back(run.device ? json(*run.device) : json(nullptr));
-  }
-  return {{"operator", workload->op()},
-          {"name", workload->name()},
-          {"shape", workload->shape()},
-          {"dtype", io::dtypeName(o.dtype)},
-          {"kernel", workload->kernel()},
-          {"device_clock", m.hasDeviceTimes()},
-          {"ms_median", m.median(false)},
-          {"ms_min", m.minimum(false)},
-          {"wall_ms_median", m.median(true)},
-          {"wall_ms_min", m.minimum(true)},
-          {"wall_ms_first", m.firstWall},
-          {"gflops", workload->flops() / seconds / 1e9},
-          {"gbytes_per_second", workload->bytes() / seconds / 1e9},
-          {"error", accuracy.error},
-          {"error_allowed", accuracy.allowed},
-          {"error_sample", accuracy.sample},
-          {"passed", accuracy.passed},
-          {"ms", times}};
-}
-
-void printHeader(const Device& device, const BenchOptions& o) {
-  fmt::print("{}, {}, {} runs after {}\n", device.summary().name, io::dtypeName(o.dtype), o.repeat, o.warmup);
-  fmt::print("{:<23}{:<32}{:<13}{:>10}{:>10}{:>10}{:>10}{:>8}  error\n", "operator", "shape", "kernel", "ms",
-             "min", "wall", "GFLOP/s", "GB/s");
-}
-
-void printLine(const json& r) {
-  const auto number = [&](const char* key) { return r[key].get<double>(); };
-  const auto text = [&](const char* key) { return r[key].get<std::string>(); };
-  fmt::print("{:<23}{:<32}{:<13}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.4g}{:>8.3g}  {:.1e} on {}{}\n",
-             text("operator") + " " + text("name"), text("shape"), text("kernel"), number("ms_median"),
-             number("ms_min"), number("wall_ms_median"), number("gflops"), number("gbytes_per_second"),
-             number("error"), text("error_sample"),
-             r["passed"].get<bool>() ? "" : fmt::format(", WRONG: {:.1e} allowed", number("error_allowed")));
-}
-
-int bench(const Globals& globals, const CLI::App& command, const BenchOptions& options) {
-  const std::vector<Job> jobs = jobsOf(command, options);
+int bench(const Globals& globals, const CLI::App& command, BenchOptions options) {
+  finishBenchOptions(command, options);
+  const std::vector<Job> jobs = options.preset == kSweep ? std::vector<Job>{} : jobsOf(options);
+  std::optional<BaseReport> base;
+  if (!options.compare.empty()) base = readBaseReport(options.compare);
+  std::optional<io::AtomicFile> plot;
+  if (!options.plot.empty()) plot.emplace(options.plot);
   const Device device = globals.openDevice();
   requireKernel(device, requestedKernel(globals));
-  if (!globals.json) {
-    printHeader(device, options);
-  }
-  json results = json::array();
-  bool passed = true;
-  {
-    ProgressBar progress("bench", jobs.size());
-    for (const Job& job : jobs) {
-      const json result = measureJob(device, job, options);
-      passed = passed && result["passed"].get<bool>();
-      if (!globals.json) {
-        progress.clear();
-        printLine(result);
-      }
-      results.push_back(result);
-      progress.advance(job.name);
-    }
-  }
-  if (globals.json) {
-    fmt::print(
-        "{}\n",
-        json{{"device", device.summary().name}, {"driver", device.summary().driver}, {"results", results}}
-            .dump(2));
-  }
-  return passed ? kExitOk : kExitCheckFailed;
-}
 
-CLI::Option* addSize(CLI::App& command, const char* name, std::int64_t& value, const char* text) {
-  return command.add_option(name, value, text)
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30).description(""))
-      ->type_name("N");
+  if (jobs.size() == 1) jobs.front().require(device);
+  const BenchReport report = measureAll(device, options, jobs, !globals.json && !options.csv && !options.markdown);
+  if (plot) {
+    const std::string svg = reportSvg(report);
+    plot->write(std::as_bytes(std::span(svg)));
+    plot->commit();
+  }
+  std::optional<BenchComparison> comparison;
+  if (base) comparison = compareReports(*base, report);
+  printReport(report, comparison ? &*comparison : nullptr, globals, options);
+  const bool right = std::all_of(report.rows.begin(), report.rows.end(), [](const BenchRow& row) { return row.passed(); });
+  const bool fast = !comparison || !comparison->slowerThan(options.tolerance / 100);
+  return right && fast ? kExitOk : kExitCheckFailed;
 }
 
 }  // namespace
@@ -207,46 +153,8 @@ void addBenchCommand(CLI::App& app, Globals& globals) {
   CLI::App& command = addSubcommand(
       app, globals, "bench",
       "How fast attention, its layers and whole Vision Transformers are here, and how exact", kExamples);
-  addKernelOption(command, globals);
-  addJsonOption(command, globals);
   const auto options = std::make_shared<BenchOptions>();
-  command.add_option("what", options->what, "attention, matmul, layernorm or vit; without it all of them")
-      ->check(CLI::IsMember({"attention", "matmul", "layernorm", "vit"}))
-      ->type_name("WHAT");
-  static const std::map<std::string, io::DType> kDtypes{
-      {"f32", io::DType::F32}, {"f16", io::DType::F16}, {"bf16", io::DType::BF16}};
-  static const std::map<std::string, Causal> kCausal{
-      {"none", Causal::None}, {"bottom_right", Causal::BottomRight}, {"top_left", Causal::TopLeft}};
-  command.add_option("--dtype", options->dtype, "Storage type: f32, f16 or bf16")
-      ->transform(CLI::CheckedTransformer(kDtypes).description(""))
-      ->type_name("DTYPE");
-  command.add_option("--repeat", options->repeat, "Runs that count")
-      ->check(CLI::Range(1, 100000).description(""))
-      ->type_name("N");
-  command.add_option("--warmup", options->warmup, "Runs before those, the first of which compiles pipelines")
-      ->check(CLI::Range(1, 100000).description(""))
-      ->type_name("N");
-  command.add_option("--only", options->only, "The built-in shape of this name alone")->type_name("NAME");
-  addSize(command, "--batch", options->batch, "attention, vit: batch entries");
-  addSize(command, "--heads", options->attention.heads, "attention: query heads");
-  addSize(command, "--kv-heads", options->attention.headsKv,
-          "attention: key/value heads; as many as query heads without it");
-  addSize(command, "--seqlen", options->seqlen, "attention: queries and keys");
-  addSize(command, "--seqlen-q", options->attention.seqlenQ, "attention: queries");
-  addSize(command, "--seqlen-k", options->attention.seqlenK, "attention: keys");
-  addSize(command, "--head-dim", options->attention.headDim, "attention: head_dim of queries and keys");
-  addSize(command, "--head-dim-v", options->attention.headDimV, "attention: head_dim of values, if another");
-  command.add_option("--causal", options->attention.causal, "attention: none, bottom_right or top_left")
-      ->transform(CLI::CheckedTransformer(kCausal).description(""))
-      ->type_name("ALIGNMENT");
-  addSize(command, "--m", options->matmul.m, "matmul: rows of the first factor");
-  addSize(command, "--n", options->matmul.n, "matmul: rows of the weight");
-  addSize(command, "--k", options->matmul.k, "matmul: length of the sums");
-  addSize(command, "--rows", options->layerNorm.rows, "layernorm: rows");
-  addSize(command, "--channels", options->layerNorm.channels, "layernorm: channels of a row");
-  command.add_option("--model", options->model, "vit: tiny, small or base; all three without it")
-      ->check(CLI::IsMember({"tiny", "small", "base"}))
-      ->type_name("NAME");
+  addBenchOptions(command, globals, *options);
   setAction(command, globals, [&globals, &command, options] { return bench(globals, command, *options); });
 }
 

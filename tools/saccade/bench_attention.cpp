@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "bench_workload.hpp"
+#include "bench_attention_shape.hpp"
+#include "bench_memory.hpp"
+#include "bench_unfused.hpp"
 #include "check/dtype.hpp"
 #include "reference/attention.hpp"
 #include "reference/compare.hpp"
@@ -15,19 +15,15 @@ namespace {
 
 constexpr std::int64_t kSampledRows = 32;
 
-std::string shapeText(const AttentionShape& s) {
-  std::string text = fmt::format("B{} H{}", s.batch, s.heads);
-  if (s.headsKv != s.heads) {
-    text += fmt::format("/{}", s.headsKv);
+// Rows [first, first + count) of a tensor whose last axis is a row.
+std::vector<double> rowsOf(const io::TensorData& tensor, std::int64_t first, std::int64_t count) {
+  const std::int64_t width = tensor.shape().back();
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(count * width));
+  for (std::int64_t i = first * width; i < (first + count) * width; ++i) {
+    values.push_back(tensor.at(static_cast<std::size_t>(i)));
   }
-  text += s.seqlenQ == s.seqlenK ? fmt::format(" T{}", s.seqlenQ)
-                                 : fmt::format(" Tq{} Tk{}", s.seqlenQ, s.seqlenK);
-  text += s.headDim == s.headDimV ? fmt::format(" D{}", s.headDim)
-                                  : fmt::format(" Dqk{} Dv{}", s.headDim, s.headDimV);
-  if (s.causal != Causal::None) {
-    text += s.causal == Causal::TopLeft ? " causal top_left" : " causal";
-  }
-  return text + (s.lengths ? " lengths" : "");
+  return values;
 }
 
 class AttentionWorkload final : public Workload {
@@ -41,39 +37,49 @@ class AttentionWorkload final : public Workload {
     const auto upload = [&](const io::TensorData& data) {
       return Tensor::fromBytes(device, check::deviceDtype(dtype), data.shape(), data.bytes());
     };
-    deviceQ_ = upload(q_);
-    deviceK_ = upload(k_);
-    deviceV_ = upload(v_);
+    deviceQ_ = s_.fused ? upload(q_) : upload(scaled(q_));
+    deviceK_ = s_.fused ? upload(k_) : upload(reversedRows(k_));
+    deviceV_ = s_.fused ? upload(v_) : upload(reversedRows(v_));
+    if (!s_.fused) {
+      scores_ = Tensor::empty(device, check::deviceDtype(dtype), scoresShape(s_));
+      hidden_ = hiddenScores(device, s_);
+    }
     out_ = Tensor::empty(device, check::deviceDtype(dtype), {s_.batch, s_.heads, s_.seqlenQ, s_.headDimV});
     options_.causal = s_.causal;
-    if (s_.lengths) {
-      for (std::int64_t b = 0; b < s_.batch; ++b) {
-        lengthsQ_.push_back(static_cast<std::int32_t>(s_.seqlenQ * (4 - b % 4) / 4));
-        lengthsK_.push_back(static_cast<std::int32_t>(s_.seqlenK * (4 - b % 4) / 4));
-      }
-      options_.seqlensQ = Tensor::fromInts(device, {s_.batch}, lengthsQ_);
-      options_.seqlensK = Tensor::fromInts(device, {s_.batch}, lengthsK_);
+    options_.windowLeft = s_.windowLeft;
+    options_.windowRight = s_.windowRight;
+    if (!s_.lengths.empty()) {
+      options_.seqlensK = Tensor::fromInts(device, {s_.batch}, s_.lengths);
+      if (s_.seqlenQ == s_.seqlenK) options_.seqlensQ = options_.seqlensK;
     }
   }
 
   void record(Stream& stream) override {
-    plan_ = stream.attention(deviceQ_, deviceK_, deviceV_, out_, options_);
+    if (s_.fused) {
+      plan_ = stream.attention(deviceQ_, deviceK_, deviceV_, out_, options_);
+      return;
+    }
+    stream.matmul(deviceQ_, deviceK_, scores_, {.residual = hidden_});
+    stream.softmax(scores_, scores_);
+    stream.matmul(scores_, deviceV_.transpose(-1, -2), out_);
   }
   std::vector<Candidate> candidates() const override {
     return deviceQ_.device().context().candidates(describeAttention(deviceQ_, deviceK_, deviceV_, out_, options_));
   }
   void useKernel(const std::string& kernel) override { options_.kernel = kernel; }
-  std::string kernel() const override { return plan_->info().kernel; }
-  double flops() const override { return plan_->info().flops; }
-  double bytes() const override { return plan_->info().bytes; }
+  std::string kernel() const override { return s_.fused ? plan_->info().kernel : "unfused"; }
+  double flops() const override { return conventionalFlops(s_); }
+  double usefulFlops() const override { return tool::usefulFlops(s_); }
+  double bytes() const override { return static_cast<double>(tensorBytes(s_, q_.dtype())); }
+  std::uint64_t intermediateBytes() const override { return s_.fused ? 0 : scoresBytes(s_, q_.dtype()); }
 
   Accuracy check() const override {
     const io::TensorData out = check::download(out_, {s_.batch, s_.heads, s_.seqlenQ, s_.headDimV});
-    const std::vector<double> q = q_.toDoubles(), k = k_.toDoubles(), v = v_.toDoubles();
     const std::vector<std::int64_t> rows = sampledIndices(s_.batch * s_.heads * s_.seqlenQ, kSampledRows);
     Accuracy accuracy{.passed = true, .sample = sampleText(rows)};
     double worstRatio = -1;
     for (const std::int64_t row : rows) {
+      std::vector<double> q, k, v;
       const reference::AttentionProblem problem = rowProblem(row, q, k, v);
       const reference::AttentionResult expected = reference::attention(problem);
       const auto tolerance = reference::attentionTolerances(problem, q_.dtype(), expected).out;
@@ -95,52 +101,57 @@ class AttentionWorkload final : public Workload {
   }
 
  private:
-  // One row of queries as a problem of its own, with the keys that it sees.
-  reference::AttentionProblem rowProblem(std::int64_t row, const std::vector<double>& q,
-                                         const std::vector<double>& k, const std::vector<double>& v) const {
+  // One row of queries as a problem of its own, with the keys that it sees, whose values q, k and v receive.
+  reference::AttentionProblem rowProblem(std::int64_t row, std::vector<double>& q, std::vector<double>& k,
+                                         std::vector<double>& v) const {
     const std::int64_t i = row % s_.seqlenQ, h = row / s_.seqlenQ % s_.heads, b = row / s_.seqlenQ / s_.heads;
     const std::int64_t headKv = b * s_.headsKv + h * s_.headsKv / s_.heads;
-    const std::int64_t lengthQ = s_.lengths ? lengthsQ_[static_cast<std::size_t>(b)] : s_.seqlenQ;
-    std::int64_t visible = s_.lengths ? lengthsK_[static_cast<std::size_t>(b)] : s_.seqlenK;
-    if (s_.causal != Causal::None) {
-      const std::int64_t offset = s_.causal == Causal::TopLeft ? 0 : visible - lengthQ;
-      visible = std::clamp<std::int64_t>(i + offset + 1, 0, visible);
-    }
-    if (i >= lengthQ) {
-      visible = 0;
-    }
+    const VisibleKeys visible = visibleKeys(s_, b, i);
+    const std::int64_t firstKey = headKv * s_.seqlenK + visible.begin;
     reference::AttentionProblem problem;
     problem.batch = problem.numHeadsQ = problem.numHeadsKv = problem.seqlenQ = 1;
-    problem.seqlenK = visible;
+    problem.seqlenK = visible.count();
     problem.headDimQk = s_.headDim;
     problem.headDimV = s_.headDimV;
-    problem.q = {q.data() + row * s_.headDim, {0, 0, s_.headDim, 1}};
-    problem.k = {k.data() + headKv * s_.seqlenK * s_.headDim, {0, 0, s_.headDim, 1}};
-    problem.v = {v.data() + headKv * s_.seqlenK * s_.headDimV, {0, 0, s_.headDimV, 1}};
+    q = rowsOf(q_, row, 1);
+    k = rowsOf(k_, firstKey, visible.count());
+    v = rowsOf(v_, firstKey, visible.count());
+    problem.q = {q.data(), {0, 0, s_.headDim, 1}};
+    problem.k = {k.data(), {0, 0, s_.headDim, 1}};
+    problem.v = {v.data(), {0, 0, s_.headDimV, 1}};
     return problem;
   }
 
   AttentionShape s_;
   io::TensorData q_, k_, v_;
-  std::vector<std::int32_t> lengthsQ_, lengthsK_;
   Tensor deviceQ_, deviceK_, deviceV_, out_;
+  Tensor scores_, hidden_;  // without fusion
   AttentionOptions options_;
   PlanPtr plan_;
 };
 
 }  // namespace
 
-std::unique_ptr<Workload> makeWorkload(const Device& device, const AttentionShape& shape, io::DType dtype) {
-  // Refuses before gigabytes of inputs are made up.
+void requireWorkload(const Device& device, const AttentionShape& shape, io::DType dtype) {
+  if (!shape.fused) return requireUnfused(device, shape, dtype);
   const auto tensor = [&](std::int64_t heads, std::int64_t seqlen, std::int64_t headDim) {
     return TensorDesc{.dtype = check::deviceDtype(dtype), .sizes = {shape.batch, heads, seqlen, headDim}};
   };
-  device.plan(AttentionDesc{.q = tensor(shape.heads, shape.seqlenQ, shape.headDim),
-                            .k = tensor(shape.headsKv, shape.seqlenK, shape.headDim),
-                            .v = tensor(shape.headsKv, shape.seqlenK, shape.headDimV),
-                            .seqlensQ = shape.lengths,
-                            .seqlensK = shape.lengths,
-                            .causal = shape.causal});
+  const PlanPtr plan =
+      device.plan(AttentionDesc{.q = tensor(shape.heads, shape.seqlenQ, shape.headDim),
+                                .k = tensor(shape.headsKv, shape.seqlenK, shape.headDim),
+                                .v = tensor(shape.headsKv, shape.seqlenK, shape.headDimV),
+                                .seqlensQ = !shape.lengths.empty() && shape.seqlenQ == shape.seqlenK,
+                                .seqlensK = !shape.lengths.empty(),
+                                .causal = shape.causal,
+                                .windowLeft = shape.windowLeft,
+                                .windowRight = shape.windowRight});
+  requireMemory(device, shapeText(shape), tensorBytes(shape, dtype) + plan->info().scratchBytes,
+                tensorBytes(shape, dtype));
+}
+
+std::unique_ptr<Workload> makeWorkload(const Device& device, const AttentionShape& shape, io::DType dtype) {
+  requireWorkload(device, shape, dtype);
   return std::make_unique<AttentionWorkload>(device, shape, dtype);
 }
 

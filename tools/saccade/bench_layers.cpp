@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "bench_memory.hpp"
 #include "bench_workload.hpp"
 #include "check/dtype.hpp"
 #include "reference/compare.hpp"
@@ -39,6 +40,9 @@ Accuracy compareRows(const std::vector<double>& got, const std::vector<double>& 
   return {comparison.error, comparison.allowed, comparison.passed, sampleText(rows)};
 }
 
+std::string shapeText(const MatmulShape& s) { return fmt::format("M{} N{} K{}", s.m, s.n, s.k); }
+std::string shapeText(const LayerNormShape& s) { return fmt::format("rows {} channels {}", s.rows, s.channels); }
+
 // For a plan that refuses before gigabytes of inputs are made up.
 TensorDesc descOf(io::DType dtype, std::int64_t rows, std::int64_t columns) {
   return {.dtype = check::deviceDtype(dtype), .sizes = {1, 1, rows, columns}};
@@ -67,7 +71,7 @@ class LayerWorkload : public Workload {
 class MatmulWorkload final : public LayerWorkload {
  public:
   MatmulWorkload(const Device& device, const MatmulShape& shape, io::DType dtype)
-      : LayerWorkload("matmul", shape.name, fmt::format("M{} N{} K{}", shape.m, shape.n, shape.k)),
+      : LayerWorkload("matmul", shape.name, shapeText(shape)),
         s_(shape),
         a_(randomTensor(dtype, {s_.m, s_.k}, 1)),
         weight_(randomTensor(dtype, {s_.n, s_.k}, 2)),
@@ -102,8 +106,7 @@ class MatmulWorkload final : public LayerWorkload {
 class LayerNormWorkload final : public LayerWorkload {
  public:
   LayerNormWorkload(const Device& device, const LayerNormShape& shape, io::DType dtype)
-      : LayerWorkload("layernorm", shape.name,
-                      fmt::format("rows {} channels {}", shape.rows, shape.channels)),
+      : LayerWorkload("layernorm", shape.name, shapeText(shape)),
         s_(shape),
         x_(randomTensor(dtype, {s_.rows, s_.channels}, 1)),
         weight_(randomTensor(dtype, {s_.channels}, 2)),
@@ -137,15 +140,28 @@ class LayerNormWorkload final : public LayerWorkload {
 
 }  // namespace
 
-std::unique_ptr<Workload> makeWorkload(const Device& device, const MatmulShape& shape, io::DType dtype) {
+void requireWorkload(const Device& device, const MatmulShape& shape, io::DType dtype) {
   device.plan(MatmulDesc{.a = descOf(dtype, shape.m, shape.k), .b = descOf(dtype, shape.n, shape.k)});
+  const std::uint64_t inputs = static_cast<std::uint64_t>((shape.m + shape.n) * shape.k) * io::dtypeSize(dtype);
+  const std::uint64_t output = static_cast<std::uint64_t>(shape.m * shape.n) * io::dtypeSize(dtype);
+  requireMemory(device, shapeText(shape), inputs + output, inputs + output);
+}
+
+void requireWorkload(const Device& device, const LayerNormShape& shape, io::DType dtype) {
+  const TensorDesc perChannel = descOf(dtype, 1, shape.channels);
+  device.plan(LayerNormDesc{
+      .x = descOf(dtype, shape.rows, shape.channels), .weight = perChannel, .bias = perChannel});
+  const std::uint64_t bytes = 2 * static_cast<std::uint64_t>(shape.rows * shape.channels) * io::dtypeSize(dtype);
+  requireMemory(device, shapeText(shape), bytes, bytes);
+}
+
+std::unique_ptr<Workload> makeWorkload(const Device& device, const MatmulShape& shape, io::DType dtype) {
+  requireWorkload(device, shape, dtype);
   return std::make_unique<MatmulWorkload>(device, shape, dtype);
 }
 
 std::unique_ptr<Workload> makeWorkload(const Device& device, const LayerNormShape& shape, io::DType dtype) {
-  const TensorDesc perChannel = descOf(dtype, 1, shape.channels);
-  device.plan(LayerNormDesc{
-      .x = descOf(dtype, shape.rows, shape.channels), .weight = perChannel, .bias = perChannel});
+  requireWorkload(device, shape, dtype);
   return std::make_unique<LayerNormWorkload>(device, shape, dtype);
 }
 

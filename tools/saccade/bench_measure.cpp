@@ -53,14 +53,23 @@ double Measurement::median(bool wall) const {
 
 double Measurement::minimum(bool wall) const { return sortedTimes(runs, wall).front(); }
 
-Measurement measure(const Device& device, Workload& workload, int warmup, int repeat) {
+double Measurement::maximum(bool wall) const { return sortedTimes(runs, wall).back(); }
+
+Measurement measure(const Device& device, Workload& workload, const MeasureLimits& limits,
+                    const std::function<void()>& ran) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto late = [&] {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    return limits.seconds > 0 && passed.count() > limits.seconds;
+  };
   Measurement measurement;
-  measurement.firstWall = runOnce(device, workload).wall;
-  for (int i = 1; i < warmup; ++i) {
-    runOnce(device, workload);
-  }
-  for (int i = 0; i < repeat; ++i) {
-    measurement.runs.push_back(runOnce(device, workload));
+  for (int i = 0; i < limits.warmup + limits.repeat; ++i) {
+    const bool counts = i >= limits.warmup;
+    if (late() && (!counts || !measurement.runs.empty())) continue;
+    const Run run = runOnce(device, workload);
+    if (i == 0) measurement.firstWall = run.wall;
+    if (counts) measurement.runs.push_back(run);
+    if (ran) ran();
   }
   return measurement;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -24,10 +25,17 @@ struct Measurement {
 
   double median(bool wall) const;
   double minimum(bool wall) const;
+  double maximum(bool wall) const;
   bool hasDeviceTimes() const { return !runs.empty() && runs.front().device.has_value(); }
 };
 
-// `warmup` runs, at least one, then `repeat` runs that count.
-Measurement measure(const Device& device, Workload& workload, int warmup, int repeat);
+struct MeasureLimits {
+  int warmup = 3, repeat = 11;
+  double seconds = 0;  // no further run begins after this time, once one has counted; 0: no limit
+};
+
+// `warmup` runs, then `repeat` runs that count. `ran`, if given, is called after each.
+Measurement measure(const Device& device, Workload& workload, const MeasureLimits& limits,
+                    const std::function<void()>& ran = {});
 
 }  // namespace saccade::tool

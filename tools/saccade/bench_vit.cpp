@@ -158,6 +158,8 @@ class VitWorkload final : public Workload {
 
 }  // namespace
 
+void requireWorkload(const Device&, const VitShape&, io::DType) {}
+
 std::unique_ptr<Workload> makeWorkload(const Device& device, const VitShape& shape, io::DType dtype) {
   return std::make_unique<VitWorkload>(device, shape, dtype);
 }

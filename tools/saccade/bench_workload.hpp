@@ -45,6 +45,10 @@ class Workload {
   virtual std::string kernel() const = 0;
   virtual double flops() const = 0;
   virtual double bytes() const = 0;  // inputs read and outputs written once
+  // Those that the result depends on: less than flops() where padding is counted there.
+  virtual double usefulFlops() const { return flops(); }
+  // Device memory that the workload itself holds beyond inputs and outputs.
+  virtual std::uint64_t intermediateBytes() const { return 0; }
   // Waits for nothing: whatever was recorded must have finished.
   virtual Accuracy check() const = 0;
 
@@ -54,38 +58,46 @@ class Workload {
 
 struct AttentionShape {
   std::string name;
+  std::string standsFor;  // "ViT-Tiny"; may be empty
   std::int64_t batch = 1, heads = 1, headsKv = 1, seqlenQ = 128, seqlenK = 128, headDim = 64, headDimV = 64;
   Causal causal = Causal::None;
-  bool lengths = false;  // batch entries of 1, 3/4, 1/2 and 1/4 of seqlenQ and seqlenK, in turn
+  std::int64_t windowLeft = -1, windowRight = -1;
+  // Of the keys of each batch entry, and of its queries where seqlenQ == seqlenK; empty: all are full.
+  std::vector<std::int32_t> lengths = {};
+  bool fused = true;  // false: a matrix product, softmax and a matrix product, with all scores in memory
 };
 
 struct MatmulShape {
   std::string name;
+  std::string standsFor = {};
   std::int64_t m = 1024, n = 1024, k = 1024;
 };
 
 struct LayerNormShape {
   std::string name;
+  std::string standsFor = {};
   std::int64_t rows = 197, channels = 768;
 };
 
 // Pictures of 224 x 224 in patches of 16, 1000 classes, random weights.
 struct VitShape {
   std::string name;
+  std::string standsFor = {};
   std::int64_t batch = 1, embedDim = 192, depth = 12, heads = 3;
 };
 
-// Those that are measured when none is asked for.
-std::vector<AttentionShape> defaultAttentionShapes();
-std::vector<MatmulShape> defaultMatmulShapes();
-std::vector<LayerNormShape> defaultLayerNormShapes();
-std::vector<VitShape> defaultVitShapes();
-
-// Throw Error: InvalidArgument, OutOfMemory. A kernel is forced by the device (DeviceOptions::kernel).
+// Throw Error or MemoryShortage (bench_memory.hpp). A kernel is forced by the device (DeviceOptions::kernel).
 std::unique_ptr<Workload> makeWorkload(const Device& device, const AttentionShape& shape, io::DType dtype);
 std::unique_ptr<Workload> makeWorkload(const Device& device, const MatmulShape& shape, io::DType dtype);
 std::unique_ptr<Workload> makeWorkload(const Device& device, const LayerNormShape& shape, io::DType dtype);
 std::unique_ptr<Workload> makeWorkload(const Device& device, const VitShape& shape, io::DType dtype);
+
+// Throws Error or MemoryShortage where makeWorkload would, before anything is allocated: what a device, a kernel or its
+// memory cannot do.
+void requireWorkload(const Device& device, const AttentionShape& shape, io::DType dtype);
+void requireWorkload(const Device& device, const MatmulShape& shape, io::DType dtype);
+void requireWorkload(const Device& device, const LayerNormShape& shape, io::DType dtype);
+void requireWorkload(const Device& device, const VitShape& shape, io::DType dtype);
 
 // Uniform in [-width, width], rounded to dtype; the same for the same seed.
 io::TensorData randomTensor(io::DType dtype, const io::Shape& shape, std::uint64_t seed,

@@ -18,6 +18,8 @@ class ProgressBar {
 
   // One more of the total is done; `next` says what comes now.
   void advance(const std::string& next = "");
+  // As many of the total are done as this.
+  void finish(std::size_t done) { done_ = done; }
   // Removes the bar, for text that is to be printed in between; advance() draws it again.
   void clear();
 

@@ -13,7 +13,13 @@ std::vector<AttentionShape> commonAttention(bool quick) {
       {.name = "vit-base", .heads = 12, .headsKv = 12, .seqlenQ = 197, .seqlenK = 197},
       {.name = "prefill", .heads = 8, .headsKv = 8, .seqlenQ = 1024, .seqlenK = 1024, .causal = Causal::BottomRight},
       {.name = "decode", .heads = 32, .headsKv = 8, .seqlenQ = 1, .seqlenK = 4096, .headDim = 128, .headDimV = 128},
-      {.name = "padded", .batch = 8, .heads = 12, .headsKv = 12, .seqlenQ = 197, .seqlenK = 197, .lengths = true},
+      {.name = "padded",
+       .batch = 8,
+       .heads = 12,
+       .headsKv = 12,
+       .seqlenQ = 197,
+       .seqlenK = 197,
+       .lengths = {197, 147, 98, 49, 197, 147, 98, 49}},
   };
   if (quick) return shapes;
   const std::vector<AttentionShape> more = {
