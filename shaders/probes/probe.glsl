@@ -12,7 +12,7 @@ layout(buffer_reference, std430, buffer_reference_align = 16) buffer Scalars { f
 
 layout(push_constant, std430) uniform Push {
   Vectors source, target;
-  uint count;            // iterations, or vectors of an invocation
+  uint count;            // iterations, or vectors of an invocation: a multiple of 8
   uint stride;           // invocations of the dispatch
   float factor, summand;
 } push;

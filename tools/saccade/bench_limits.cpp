@@ -15,17 +15,18 @@ namespace {
 
 // Seconds that a run should take at least, so that its submission is nothing against it; but short, because others may
 // interrupt it, and the fastest of several is what the device can do.
-constexpr double kShortest = 0.003;
-constexpr int kRuns = 16;
+constexpr double kShortest = 0.002;
+constexpr int kRuns = 20;
 
-constexpr int kLongRuns = 4;  // of those that stream a buffer, whose length is given
+constexpr std::uint32_t kMostGroups = 16384;
+constexpr int kLongRuns = 3;  // of those that stream a buffer, whose length is given
 
 struct Grid {
   std::uint32_t localSize, groups;
   std::uint32_t invocations() const { return localSize * groups; }
 };
 
-// Work-groups of whole subgroups of any size, and enough of them for any device.
+// Work-groups of whole subgroups of any size, and enough of them to stream memory on any device.
 Grid gridOf(const Device& device) {
   const std::uint32_t most = device.facts().maxComputeWorkGroupInvocations;
   const std::uint32_t subgroup = std::max(device.facts().subgroupSize, 1u);
@@ -40,31 +41,38 @@ double fastest(const std::function<double()>& run, int runs = kRuns) {
   return best;
 }
 
-// Operations per second of a dispatch that does `perIteration` of them `push.count` times.
-double rate(ProbeDevice& probes, VkPipeline pipeline, ProbePush push, std::uint32_t groups, double perIteration) {
-  push.count = 1;
+// Operations per second of a dispatch whose work-groups do `perGroup` of them in each of `push.count` rounds. Rounds are
+// many, so that the start of an invocation is nothing against them, and work-groups as many as take long enough.
+double rate(ProbeDevice& probes, VkPipeline pipeline, ProbePush push, double perGroup) {
+  push.count = 256;
+  std::uint32_t groups = 16;
   const auto run = [&] { return probes.secondsOf(pipeline, push, groups); };
-  while (fastest(run, 3) < kShortest && push.count < (1u << 20)) push.count *= 2;
-  const double seconds = fastest(run);
-  return perIteration * push.count / seconds;
+  while (fastest(run, 3) < kShortest && push.count < (1u << 20)) {
+    if (groups < kMostGroups) {
+      groups *= 2;
+    } else {
+      push.count *= 2;
+    }
+  }
+  return perGroup * groups * push.count / fastest(run);
 }
 
 double multiplyAdds(ProbeDevice& probes, const Grid& grid, const char* shader, const ProbeDevice::Buffer& sink) {
-  constexpr double kPerInvocation = 8 * 12 * 2;
+  constexpr double kPerInvocation = 16 * 12 * 2;
   const std::uint32_t constants[] = {grid.localSize};
-  return rate(probes, probes.pipeline(shader, constants), {.target = sink.address}, grid.groups,
-              kPerInvocation * grid.invocations()) / 1e9;
+  return rate(probes, probes.pipeline(shader, constants), {.target = sink.address}, kPerInvocation * grid.localSize) /
+         1e9;
 }
 
 void measureMatrices(ProbeDevice& probes, const Device& device, const Grid& grid, DeviceLimits& limits) {
-  constexpr std::uint32_t kGroups = 512;
   for (const MatrixShape& shape : probes.matrixShapes()) {
-    const double subgroups = kGroups * (grid.localSize / device.facts().subgroupSize);
+    const std::uint32_t subgroups = grid.localSize / device.facts().subgroupSize;  // of a work-group
     const std::uint32_t elements = shape.m * shape.n;
-    const auto sink = probes.buffer(static_cast<VkDeviceSize>(subgroups * elements * sizeof(float)));
+    const auto sink = probes.buffer(std::uint64_t{kMostGroups} * subgroups * elements * sizeof(float));
     const std::uint32_t constants[] = {grid.localSize, shape.m, shape.n, shape.k};
-    const double gflops = rate(probes, probes.pipeline("probe_matrix", constants), {.target = sink.address}, kGroups,
-                               subgroups * 4 * 2 * elements * shape.k) / 1e9;
+    const double gflops = rate(probes, probes.pipeline("probe_matrix", constants),
+                               {.target = sink.address, .factor = 1}, 8.0 * 2 * subgroups * elements * shape.k) /
+                          1e9;
     if (gflops > limits.matrixGflops.value_or(0)) {
       limits.matrixGflops = gflops;
       limits.matrixShape = shape;
@@ -74,11 +82,11 @@ void measureMatrices(ProbeDevice& probes, const Device& device, const Grid& grid
 
 void measureMemory(ProbeDevice& probes, const Device& device, const Grid& grid, DeviceLimits& limits) {
   // Beyond any cache, but not where memory is short.
-  constexpr std::uint64_t kMost = std::uint64_t{256} << 20;
+  constexpr std::uint64_t kMost = std::uint64_t{128} << 20;
   const std::uint64_t sweep = std::uint64_t{grid.invocations()} * 4 * sizeof(float);
   const std::uint64_t wanted = std::min({kMost, availableMemory(device) / 8,
                                          std::uint64_t{device.facts().maxStorageBufferRange}});
-  const std::uint64_t sweeps = std::max<std::uint64_t>(wanted / sweep, 1);
+  const std::uint64_t sweeps = std::max<std::uint64_t>(wanted / sweep / 8, 1) * 8;
   const auto source = probes.buffer(sweeps * sweep), target = probes.buffer(sweeps * sweep);
   const std::uint32_t constants[] = {grid.localSize};
   const VkPipeline copy = probes.pipeline("probe_copy", constants);
@@ -119,7 +127,7 @@ DeviceLimits measureLimits(const Device& device) {
   DeviceLimits limits;
   const Grid grid = gridOf(device);
   ProbeDevice probes(device);
-  const auto sink = probes.buffer(std::uint64_t{grid.invocations()} * 4 * sizeof(float));
+  const auto sink = probes.buffer(std::uint64_t{kMostGroups} * grid.localSize * 4 * sizeof(float));
   limits.fp32Gflops = multiplyAdds(probes, grid, "probe_fma_f32", sink);
   if (probes.hasFloat16()) limits.fp16Gflops = multiplyAdds(probes, grid, "probe_fma_f16", sink);
   measureMatrices(probes, device, grid, limits);

@@ -16,7 +16,8 @@ PlotPanel rooflinePanel(const BenchReport& report) {
   PlotPanel panel{.title = "Roofline",
                   .xTitle = "arithmetic intensity, floating-point operations per byte",
                   .yTitle = "GFLOP/s",
-                  .series = {}};
+                  .series = {},
+                  .legendBelow = true};
   double low = 1e300, high = 0;
   std::vector<PlotSeries> rows;
   for (const BenchRow& row : report.rows) {
@@ -76,7 +77,7 @@ std::vector<PlotSeries> sweepSeries(const BenchReport& report, Value value) {
 }  // namespace
 
 std::string reportSvg(const BenchReport& report) {
-  const std::string caption = fmt::format("{}, {}", report.device, report.driver);
+  const std::string caption = report.driver.find(report.device) == 0 ? report.driver : report.device + "; " + report.driver;
   const bool sweep = std::any_of(report.rows.begin(), report.rows.end(),
                                  [](const BenchRow& row) { return row.seqlen != 0; });
   if (!sweep) return plotSvg({rooflinePanel(report)}, caption);

@@ -105,17 +105,21 @@ std::string seriesSvg(const PlotSeries& series, const Axis& x, const Axis& y) {
   return svg;
 }
 
-std::string legendSvg(const std::vector<PlotSeries>& all) {
+std::string legendSvg(const PlotPanel& panel) {
+  constexpr double kLine = 19;
+  const auto named = std::count_if(panel.series.begin(), panel.series.end(),
+                                   [](const PlotSeries& series) { return !series.name.empty(); });
+  const double x = panel.legendBelow ? kLeft + 60 : kLeft + 12;
+  double y = panel.legendBelow ? kPanelHeight - kBottom - kLine * static_cast<double>(named) + 8 : kTop + 16;
   std::string svg;
-  double y = kTop + 16;
-  for (const PlotSeries& series : all) {
+  for (const PlotSeries& series : panel.series) {
     if (series.name.empty()) continue;
     svg += fmt::format("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{1:.1f}\" stroke=\"{3}\" "
                        "stroke-width=\"2\"{4}/>\n",
-                       kLeft + 12, y - 4, kLeft + 40, series.colour,
+                       x, y - 4, x + 28, series.colour,
                        series.dashed ? " stroke-dasharray=\"6 4\"" : "");
-    svg += textAt(kLeft + 48, y, "", series.name);
-    y += 19;
+    svg += textAt(x + 36, y, "", series.name);
+    y += kLine;
   }
   return svg;
 }
@@ -136,10 +140,11 @@ std::string panelSvg(const PlotPanel& panel) {
     highX = highY = 10;
   }
   const Axis x(lowX, highX, panel.xPowersOfTwo ? 2 : 10, kLeft, kPanelWidth - kRight);
+  if (panel.legendBelow) lowY /= 4;  // room for it
   const Axis y(lowY, highY, 10, kPanelHeight - kBottom, kTop);
   std::string svg = axesSvg(panel, x, y);
   for (const PlotSeries& series : panel.series) svg += seriesSvg(series, x, y);
-  return svg + legendSvg(panel.series);
+  return svg + legendSvg(panel);
 }
 
 }  // namespace
@@ -155,7 +160,7 @@ std::string plotSvg(const std::vector<PlotPanel>& panels, const std::string& cap
     svg += fmt::format("<g transform=\"translate({:.0f} 0)\">\n{}</g>\n", kPanelWidth * static_cast<double>(i),
                        panelSvg(panels[i]));
   }
-  return svg + textAt(kLeft, height - 14, "font-size=\"12\" fill=\"#57606a\"", caption) + "</svg>\n";
+  return svg + textAt(16, height - 14, "font-size=\"11\" fill=\"#57606a\"", caption) + "</svg>\n";
 }
 
 }  // namespace saccade::tool

@@ -24,6 +24,7 @@ struct PlotPanel {
   std::string title, xTitle, yTitle;
   std::vector<PlotSeries> series;
   bool xPowersOfTwo = false;  // ticks at 128, 256, ... in place of 100, 1000, ...
+  bool legendBelow = false;   // at the lower right, for lines that rise early
 };
 
 // Panels beside each other, above one caption.

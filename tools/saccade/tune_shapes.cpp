@@ -62,6 +62,9 @@ AttentionShape givenAttention(const CLI::App& command, const TuneShapeOptions& o
   if (given(command, {"--seqlen"}) && !given(command, {"--seqlen-q"})) shape.seqlenQ = o.seqlen;
   if (!given(command, {"--seqlen-k"})) shape.seqlenK = given(command, {"--seqlen"}) ? o.seqlen : shape.seqlenQ;
   if (!given(command, {"--head-dim-v"})) shape.headDimV = shape.headDim;
+  for (std::int64_t b = 0; o.lengths && b < shape.batch; ++b) {
+    shape.lengths.push_back(static_cast<std::int32_t>(shape.seqlenK * (4 - b % 4) / 4));
+  }
   return shape;
 }
 
@@ -103,7 +106,7 @@ void addTuneShapeOptions(CLI::App& command, TuneShapeOptions& o) {
       ->transform(CLI::CheckedTransformer(kCausal).description(""))
       ->type_name("ALIGNMENT")
       ->group("Shape");
-  command.add_flag("--lengths", o.attention.lengths, "attention: batch entries of 1, 3/4, 1/2 and 1/4 of the queries and keys")
+  command.add_flag("--lengths", o.lengths, "attention: batch entries of 1, 3/4, 1/2 and 1/4 of the keys, and of as many queries")
       ->group("Shape");
   addSize(command, "--m", o.matmul.m, "matmul: rows of the first factor");
   addSize(command, "--n", o.matmul.n, "matmul: rows of the weight");

@@ -22,6 +22,7 @@ struct TuneShapeOptions {
   bool quick = false;
   std::vector<io::DType> dtypes;  // none: f32 and f16, or f32 alone if quick
   AttentionShape attention{.name = "attention"};
+  bool lengths = false;  // of the attention: see --lengths
   std::int64_t seqlen = 0;  // both sides
   MatmulShape matmul{.name = "matmul"};
 };
