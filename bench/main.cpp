@@ -56,7 +56,7 @@ int benchmarkMain(int argc, char** argv) {
     const Device device = Device::open();
     benchmark::AddCustomContext("device", device.summary().name);
     benchmark::AddCustomContext("driver", device.summary().driver);
-    const Preset& common = presetNamed("common");
+    const Preset common = presetNamed("common");
     for (const io::DType dtype : {io::DType::F32, io::DType::F16, io::DType::BF16}) {
       add(device, "attention", common.attention, dtype);
     }

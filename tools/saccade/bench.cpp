@@ -142,7 +142,8 @@ int bench(const Globals& globals, const CLI::App& command, BenchOptions options)
   std::optional<BenchComparison> comparison;
   if (base) comparison = compareReports(*base, report);
   printReport(report, comparison ? &*comparison : nullptr, globals, options);
-  const bool right = std::all_of(report.rows.begin(), report.rows.end(), [](const BenchRow& row) { return row.passed(); });
+  const bool right =
+      std::all_of(report.rows.begin(), report.rows.end(), [](const BenchRow& row) { return row.passed(); });
   const bool fast = !comparison || !comparison->slowerThan(options.tolerance / 100);
   return right && fast ? kExitOk : kExitCheckFailed;
 }

@@ -13,8 +13,8 @@ namespace saccade::tool {
 
 namespace {
 
-// Seconds that a run should take at least, so that its submission is nothing against it; but short, because others may
-// interrupt it, and the fastest of several is what the device can do.
+// Seconds that a run should take at least, so that its submission is nothing against it; but short, because others
+// may interrupt it, and the fastest of several is what the device can do.
 constexpr double kShortest = 0.002;
 constexpr int kRuns = 20;
 
@@ -41,8 +41,8 @@ double fastest(const std::function<double()>& run, int runs = kRuns) {
   return best;
 }
 
-// Operations per second of a dispatch whose work-groups do `perGroup` of them in each of `push.count` rounds. Rounds are
-// many, so that the start of an invocation is nothing against them, and work-groups as many as take long enough.
+// Operations per second of a dispatch whose work-groups do `perGroup` of them in each of `push.count` rounds. Rounds
+// are many, so that the start of an invocation is nothing against them, and work-groups as many as take long enough.
 double rate(ProbeDevice& probes, VkPipeline pipeline, ProbePush push, double perGroup) {
   push.count = 256;
   std::uint32_t groups = 16;
@@ -98,7 +98,8 @@ void measureMemory(ProbeDevice& probes, const Device& device, const Grid& grid, 
   const double copied = std::min(fastest([&] { return probes.secondsOf(copy, push, grid.groups); }, kLongRuns),
                                  fastest([&] { return probes.secondsOfCopy(source, target); }, kLongRuns));
   limits.copyGbytesPerSecond = 2 * bytes / copied / 1e9;
-  // Neighbours side by side suit GPUs; a subgroup that reads one place at a time suits devices that run it as one thread.
+  // Neighbours side by side suit GPUs; a subgroup that reads one place at a time suits devices that run it as one
+  // thread.
   const std::uint32_t subgroup[] = {std::max(device.facts().subgroupSize, 1u)};
   const VkPipeline side = probes.pipeline("probe_read", constants);
   const VkPipeline single = probes.pipeline("probe_read_uniform", subgroup);

@@ -77,7 +77,7 @@ std::vector<PlotSeries> sweepSeries(const BenchReport& report, Value value) {
 }  // namespace
 
 std::string reportSvg(const BenchReport& report) {
-  const std::string caption = report.driver.find(report.device) == 0 ? report.driver : report.device + "; " + report.driver;
+  const std::string caption = report.device + "; " + report.driver;
   const bool sweep = std::any_of(report.rows.begin(), report.rows.end(),
                                  [](const BenchRow& row) { return row.seqlen != 0; });
   if (!sweep) return plotSvg({rooflinePanel(report)}, caption);

@@ -109,7 +109,7 @@ std::string legendSvg(const PlotPanel& panel) {
   constexpr double kLine = 19;
   const auto named = std::count_if(panel.series.begin(), panel.series.end(),
                                    [](const PlotSeries& series) { return !series.name.empty(); });
-  const double x = panel.legendBelow ? kLeft + 60 : kLeft + 12;
+  const double x = panel.legendBelow ? kLeft + 30 : kLeft + 12;
   double y = panel.legendBelow ? kPanelHeight - kBottom - kLine * static_cast<double>(named) + 8 : kTop + 16;
   std::string svg;
   for (const PlotSeries& series : panel.series) {
