@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -67,6 +68,18 @@ struct DeviceOptions {
   // SACCADE_TUNING, else the file of this device and driver in the cache folder. One that cannot be used is ignored, and
   // note() says why.
   std::string tuning;
+  // Folder in which compiled pipelines are kept from one process to the next, a file per device and driver; "off": none.
+  // Empty: environment variable SACCADE_CACHE, else $XDG_CACHE_HOME/saccade or ~/.cache/saccade. A file that is
+  // damaged or of another version is replaced, and a folder that cannot be written to is done without.
+  std::string cache;
+  // Milliseconds that one dispatch should take at most (SaccadeContextCreateInfo::dispatchBudget); streams measure long
+  // work and teach the device by themselves. Unset: environment variable SACCADE_DISPATCH_BUDGET (a number, or
+  // "off": never cut), else 100.
+  std::optional<double> dispatchBudget;
+  // Receives, in a sentence, what a user may want to know but what stops no work, e.g. that the cache cannot be
+  // written. Called from the thread that makes the call concerned, at the latest when the device closes. Empty: such
+  // sentences go to stderr.
+  std::function<void(const std::string&)> onMessage;
 };
 
 // Bytes of device memory held by tensors, scratch and staging of one device.

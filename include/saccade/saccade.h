@@ -146,13 +146,16 @@ typedef struct SaccadeContextCreateInfo {
   const VkPhysicalDeviceFeatures2* enabledFeatures;   /* with the pNext chain given to vkCreateDevice */
   uint32_t enabledExtensionCount;                     /* device extensions */
   const char* const* enabledExtensions;
-  VkPipelineCache pipelineCache;                      /* optional; owned by the host */
+  VkPipelineCache pipelineCache; /* optional; owned by the host; not VK_PIPELINE_CACHE_CREATE_EXTERNALLY_SYNCHRONIZED_BIT */
   const VkAllocationCallbacks* allocationCallbacks;   /* optional; copied, must stay valid */
   const char* kernel; /* optional: every plan uses this kernel variant or is refused (SACCADE_KERNEL of the tools); with the
                          fields of a tile behind it as in "scalar_rows keys=4", that tile or the plan is refused */
   const void* tuning; /* optional: the content of a tuning file, as `saccade tune` writes them. Read during the call. One that
                          is corrupt, of another device, driver or version has no effect: see saccadeGetTuningInfo */
   size_t tuningSize;  /* bytes */
+  /* Milliseconds that one vkCmdDispatch should take at most, so that no watchdog of a driver or a desktop steps in: longer
+   * work is cut into dispatches of fewer work-groups. > 0; INFINITY: never cut. See saccadeReportTime. */
+  double dispatchBudget;
 } SaccadeContextCreateInfo;
 
 static inline SaccadeContextCreateInfo saccadeContextCreateInfoDefault(void) {
@@ -160,6 +163,7 @@ static inline SaccadeContextCreateInfo saccadeContextCreateInfoDefault(void) {
   memset(&info, 0, sizeof info);
   info.structSize = (uint32_t)sizeof info;
   info.apiVersion = VK_API_VERSION_1_2;
+  info.dispatchBudget = 100.0;
   return info;
 }
 
@@ -181,6 +185,16 @@ typedef struct SaccadeTuningInfo {
 } SaccadeTuningInfo;
 
 SACCADE_API void saccadeGetTuningInfo(SaccadeContext context, SaccadeTuningInfo* info);
+
+/* What a context has done so far. */
+typedef struct SaccadeContextStatistics {
+  uint64_t pipelinesCreated;   /* asked of the driver; plans that share one count once */
+  uint64_t pipelineCacheHits;  /* of those: found in pipelineCache, as far as the driver says so (Vulkan 1.3) */
+  double pipelineMilliseconds; /* spent in vkCreateComputePipelines, summed over threads */
+} SaccadeContextStatistics;
+
+/* Thread-safe and cheap: nothing is asked of the driver. */
+SACCADE_API void saccadeGetContextStatistics(SaccadeContext context, SaccadeContextStatistics* statistics);
 
 typedef enum SaccadeOperator {
   SACCADE_OPERATOR_ATTENTION = 0,
@@ -480,7 +494,8 @@ static inline SaccadeLayerNormDesc saccadeLayerNormDescDefault(void) {
 typedef struct SaccadePlanT* SaccadePlan;
 
 /* Each of these validates the description, chooses a kernel, creates its pipelines if the context does not have
- * them yet (which may take the driver up to seconds, once) and stores the parameters in device-visible memory.
+ * them yet (which may take the driver up to seconds, once; several at once on threads of their own, unless there are
+ * allocation callbacks) and stores the parameters in device-visible memory.
  * Errors: INVALID_ARGUMENT and UNSUPPORTED (the message names the field), OUT_OF_MEMORY, DRIVER, DEVICE_LOST.
  * On error *plan is left NULL. */
 SACCADE_API SaccadeStatus saccadeCreateAttentionPlan(SaccadeContext context, const SaccadeAttentionDesc* desc,
@@ -508,9 +523,10 @@ typedef struct SaccadePlanInfo {
   double flops;             /* useful floating-point operations, 4 B H Tq Tk D for attention, less for hidden pairs */
   double bytes;             /* inputs read and outputs written once */
   uint64_t scratchBytes;    /* device memory that the record call needs as scratch */
-  uint32_t dispatchCount;   /* vkCmdDispatch calls */
+  uint32_t dispatchCount;   /* vkCmdDispatch calls; for long work it depends on what the context has learnt */
   uint32_t barrierCount;    /* barriers recorded between them */
   const char* tile;         /* the variant with its tile, as `kernel` of a description takes them; "" if it has none */
+  double estimatedMilliseconds; /* on this device, by what saccadeReportTime has taught the context; a careful guess until then */
 } SaccadePlanInfo;
 
 SACCADE_API void saccadeGetPlanInfo(SaccadePlan plan, SaccadePlanInfo* info);
@@ -528,6 +544,14 @@ SACCADE_API SaccadeStatus saccadeGetAttentionCandidates(SaccadeContext context, 
                                                         SaccadeMessage* message);
 SACCADE_API SaccadeStatus saccadeGetMatmulCandidates(SaccadeContext context, const SaccadeMatmulDesc* desc, uint32_t* count,
                                                      SaccadeCandidate* candidates, SaccadeMessage* message);
+
+/* Tells the context how long one execution of a plan took on the device, by two timestamps around it with nothing else running
+ * in between. From then on every plan with the same pipelines is cut by that (SaccadeContextCreateInfo::dispatchBudget);
+ * until then a slow device is assumed (10 GFLOP/s on a CPU, else 50). It is worth the timestamps where
+ * SaccadePlanInfo::estimatedMilliseconds comes near the budget. The smallest piece is a work-group: a few query rows over all
+ * of their keys. Slower executions count at once, faster ones bit by bit; where only the device knows the lengths, only slower ones.
+ * Ignored unless finite and > 0. Thread-safe. */
+SACCADE_API void saccadeReportTime(SaccadePlan plan, double milliseconds);
 
 /* Record a plan into a command buffer in the recording state, outside a render pass, of a queue family with compute.
  * Checks every range first; on error nothing has been recorded. Errors: INVALID_ARGUMENT. */

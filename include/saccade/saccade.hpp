@@ -104,6 +104,7 @@ using Candidate = SaccadeCandidate;
 using DeviceFacts = SaccadeDeviceFacts;
 using KernelInfo = SaccadeKernelInfo;
 using PlanInfo = SaccadePlanInfo;
+using ContextStatistics = SaccadeContextStatistics;
 using Requirement = SaccadeRequirement;
 using TuningInfo = SaccadeTuningInfo;
 
@@ -357,6 +358,9 @@ class Plan {
     return info;
   }
 
+  // Teaches the context how long this plan takes on the device: see saccadeReportTime. Thread-safe.
+  void reportTime(double milliseconds) const noexcept { saccadeReportTime(handle_, milliseconds); }
+
   // Record into a command buffer in the recording state; the buffers must be those of the plan's operator.
   // Throws Error: InvalidArgument; nothing has been recorded then.
   void record(VkCommandBuffer commandBuffer, const AttentionBuffers& buffers) const {
@@ -446,6 +450,7 @@ struct ContextDesc {
   const VkAllocationCallbacks* allocationCallbacks = nullptr;
   std::string kernel;  // every plan uses this kernel variant or is refused; empty: free choice
   std::string tuning;  // the content of a tuning file; empty: none
+  double dispatchBudget = 100;  // milliseconds of one dispatch
 };
 
 // Owns a SaccadeContext. May be used from several threads at once. Outlives its plans; the VkDevice outlives
@@ -468,6 +473,7 @@ class Context {
     info.kernel = detail::toKernel(desc.kernel);
     info.tuning = desc.tuning.data();
     info.tuningSize = desc.tuning.size();
+    info.dispatchBudget = desc.dispatchBudget;
     detail::check([&](SaccadeMessage* m) { return saccadeCreateContext(&info, &handle_, m); });
   }
   Context(Context&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
@@ -481,6 +487,12 @@ class Context {
 
   // Lives as long as the context.
   const DeviceFacts& facts() const { return *saccadeGetDeviceFacts(handle_); }
+
+  ContextStatistics statistics() const noexcept {
+    ContextStatistics statistics{};
+    saccadeGetContextStatistics(handle_, &statistics);
+    return statistics;
+  }
 
   // Every kernel variant that this version knows, also those that the device or the build lacks.
   // Strings in it live as long as the context. Throws Error: OutOfMemory.

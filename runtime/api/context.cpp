@@ -26,6 +26,10 @@ Context::Context(const SaccadeContextCreateInfo& info) {
   requireHandle(info.device != VK_NULL_HANDLE, "device");
   requireHandle(info.getInstanceProcAddr != nullptr, "getInstanceProcAddr");
   requireHandle(info.enabledFeatures != nullptr, "enabledFeatures");
+  if (!(info.dispatchBudget > 0)) {
+    refuse("dispatchBudget", "dispatchBudget is {} ms; it must be above 0, INFINITY to leave all work in one piece", info.dispatchBudget);
+  }
+  dispatchBudget_ = info.dispatchBudget;
   if (info.kernel != nullptr && *info.kernel != '\0') {
     requireKnownKernel(parseKernelRequest(forcedKernel_ = info.kernel).kernel);
   }
@@ -51,7 +55,8 @@ Context::Context(const SaccadeContextCreateInfo& info) {
       tuningIgnored_ = refusal.text;
     }
   }
-  pipelines_.emplace(functions_, info.device, info.pipelineCache, callbacks);
+  pipelines_.emplace(functions_, info.device, info.pipelineCache, callbacks,
+                     facts_.apiVersion >= VK_API_VERSION_1_3, isCpu(facts_) ? kUnknownCpuPace : kUnknownGpuPace);
   parameters_.emplace(instanceFunctions_, functions_, info.physicalDevice, info.device, callbacks);
 }
 
@@ -110,6 +115,10 @@ const SaccadeDeviceFacts* saccadeGetDeviceFacts(SaccadeContext context) { return
 
 void saccadeGetTuningInfo(SaccadeContext context, SaccadeTuningInfo* info) {
   *info = {static_cast<uint32_t>(context->tuning().size()), context->tuningIgnored().c_str()};
+}
+
+void saccadeGetContextStatistics(SaccadeContext context, SaccadeContextStatistics* statistics) {
+  *statistics = context->pipelines().statistics();
 }
 
 SaccadeStatus saccadeGetKernels(SaccadeContext context, uint32_t* count, SaccadeKernelInfo* kernels,

@@ -28,6 +28,7 @@ class Context {
   // What the host's tuning file says; empty without one, or where it was ignored: tuningIgnored then says why.
   const TuningTable& tuning() const { return tuning_; }
   const std::string& tuningIgnored() const { return tuningIgnored_; }
+  double dispatchBudget() const { return dispatchBudget_; }  // milliseconds
   // leftOutModules of every entry of the registry, kept because the C API hands out pointers.
   const std::vector<std::string>& leftOut() const { return leftOut_; }
 
@@ -35,6 +36,7 @@ class Context {
   InstanceFunctions instanceFunctions_;
   DeviceFunctions functions_;
   DeviceFacts facts_{};
+  double dispatchBudget_ = 0;
   std::string forcedKernel_;
   TuningTable tuning_;
   std::string tuningIgnored_;

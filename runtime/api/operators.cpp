@@ -41,5 +41,8 @@ void saccadeDestroyPlan(SaccadePlan plan) { destroyPlan(plan); }
 void saccadeGetPlanInfo(SaccadePlan plan, SaccadePlanInfo* info) {
   const PlanDraft& draft = plan->draft;
   *info = {draft.op, draft.kernel.c_str(), draft.label.c_str(), draft.reason.c_str(), draft.flops, draft.bytes,
-           draft.scratchBytes(), plan->dispatchCount, plan->barrierCount, draft.tile.c_str()};
+           draft.scratchBytes(), dispatchCount(*plan), plan->barrierCount, draft.tile.c_str(),
+           estimatedMilliseconds(*plan)};
 }
+
+void saccadeReportTime(SaccadePlan plan, double milliseconds) { reportTime(*plan, milliseconds); }

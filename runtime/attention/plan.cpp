@@ -147,6 +147,17 @@ double usefulFlops(const AttentionProblem& p) {
   return 2.0 * heads * visiblePairs(p) * (static_cast<double>(p.headDimQk) + p.headDimV);
 }
 
+// How much work a step over the keys is, for cutting it by time: causal rows and rows at the rim of a window see fewer keys than
+// others, so some work-groups have more to do than the mean.
+void setWork(const AttentionProblem& p, StepDraft& step) {
+  const double pairs = visiblePairs(p), keys = p.seqlenK;
+  const bool bounded = p.windowLeft >= 0 && p.windowRight >= 0;
+  const double most = bounded ? std::min(keys, static_cast<double>(p.windowLeft) + static_cast<double>(p.windowRight) + 1) : keys;
+  step.work = usefulFlops(p);
+  step.costliestGroup = pairs > 0 ? std::max(most * p.seqlenQ / pairs, 1.0) : 1.0;
+  step.workIsAtMost = p.hasSeqlensQ || p.hasSeqlensK || p.packed;
+}
+
 // The draft's one step becomes that of the parts, which write to scratch memory; a second merges them.
 void addCombine(const DeviceFacts& facts, const AttentionProblem& p, const AttentionTile& tile, PlanDraft& draft) {
   StepDraft& parts = draft.steps.back();
@@ -159,6 +170,7 @@ void addCombine(const DeviceFacts& facts, const AttentionProblem& p, const Atten
   combine.groups = blocks * ((p.headDimV + combineTile.channels - 1) / combineTile.channels);
   combine.slots[BUFFER_PARTIAL_IN] = kSlotScratch;
   combine.barrierBefore = true;
+  combine.work = static_cast<double>(draft.slots[kSlotScratch].bytes);
   draft.steps.push_back(std::move(combine));
 }
 
@@ -205,10 +217,12 @@ PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, con
   if (nothing) return draft;
 
   draft.steps.push_back(makeStep(facts, p, choice.kernel, choice.tile));
+  setWork(p, draft.steps.back());
   if (choice.tile.splits > 1) addCombine(facts, p, choice.tile, draft);
   // Independent of the first step: both read the inputs only, so no barrier stands between them.
   if (p.probs.present() && p.probs.elements() > 0) {
     draft.steps.push_back(makeStep(facts, p, "weights", weightsTile(facts)));
+    setWork(p, draft.steps.back());
   }
   return draft;
 }

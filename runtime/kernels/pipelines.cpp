@@ -1,14 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/pipelines.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <system_error>
+#include <thread>
+
 #include "api/message.hpp"
 #include "plan/plan.hpp"
 
 namespace saccade::core {
+namespace {
+
+std::pair<const ShaderModuleCode*, std::span<const uint32_t>> view(
+    const std::pair<const ShaderModuleCode*, std::vector<uint32_t>>& key) {
+  return {key.first, key.second};
+}
+
+std::pair<const ShaderModuleCode*, std::span<const uint32_t>> view(const Pipelines::Request& request) {
+  return {request.shader, request.specialisation};
+}
+
+// Calls work(0) ... work(count - 1), on as many threads as the machine has cores, and waits. The first exception is thrown again.
+void forEachAtOnce(size_t count, size_t threads, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::exception_ptr> failures(count);
+  const auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    try {
+      for (size_t i = 1; i < std::min(count, threads); i++) helpers.emplace_back(run);
+    } catch (const std::system_error&) {  // no thread to be had: this one does the rest
+    }
+    run();
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+}  // namespace
+
+template <class A, class B>
+bool Pipelines::Before::operator()(const A& a, const B& b) const {
+  const auto x = view(a), y = view(b);
+  if (x.first != y.first) return std::less<>()(x.first, y.first);
+  return std::lexicographical_compare(x.second.begin(), x.second.end(), y.second.begin(), y.second.end());
+}
 
 Pipelines::Pipelines(const DeviceFunctions& functions, VkDevice device, VkPipelineCache cache,
-                     const VkAllocationCallbacks* callbacks)
-    : functions_(functions), device_(device), cache_(cache), callbacks_(callbacks) {
+                     const VkAllocationCallbacks* callbacks, bool feedback, double unknownPace)
+    : functions_(functions), device_(device), cache_(cache), callbacks_(callbacks), feedback_(feedback),
+      unknownPace_(unknownPace) {
   const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(PushConstants)};
   VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   info.pushConstantRangeCount = 1;
@@ -17,39 +70,75 @@ Pipelines::Pipelines(const DeviceFunctions& functions, VkDevice device, VkPipeli
 }
 
 Pipelines::~Pipelines() {
-  for (auto& [key, pipeline] : pipelines_) functions_.vkDestroyPipeline(device_, pipeline, callbacks_);
+  for (auto& [key, pipeline] : pipelines_) functions_.vkDestroyPipeline(device_, pipeline.handle, callbacks_);
   functions_.vkDestroyPipelineLayout(device_, layout_, callbacks_);
 }
 
-VkPipeline Pipelines::get(const ShaderModuleCode& shader, const std::vector<uint32_t>& specialisation) {
-  const auto key = std::pair(&shader, specialisation);
+void Pipelines::get(std::span<Request> requests) {
+  std::vector<Request*> missing;
   {
     const std::lock_guard lock(mutex_);
-    if (auto found = pipelines_.find(key); found != pipelines_.end()) return found->second;
+    for (Request& request : requests) {
+      if (!find(request)) missing.push_back(&request);
+    }
   }
-  // Compiled outside the lock: several threads may compile different pipelines at once. If two
-  // compile the same one, the second result is dropped.
-  VkPipeline pipeline = create(shader, specialisation);
+  if (missing.empty()) return;
+  // Compiled outside the lock: several threads may compile different pipelines at once. A host's allocation callbacks may
+  // not be made for that.
+  const size_t threads = callbacks_ != nullptr ? 1 : std::max(std::thread::hardware_concurrency(), 1u);
+  forEachAtOnce(missing.size(), threads, [&](size_t i) { createAndKeep(*missing[i]); });
   const std::lock_guard lock(mutex_);
-  auto [entry, inserted] = pipelines_.emplace(key, pipeline);
-  if (!inserted) functions_.vkDestroyPipeline(device_, pipeline, callbacks_);
-  return entry->second;
+  for (Request* request : missing) find(*request);
 }
 
-VkPipeline Pipelines::create(const ShaderModuleCode& shader, const std::vector<uint32_t>& specialisation) const {
+SaccadeContextStatistics Pipelines::statistics() const {
+  return {created_.load(std::memory_order_relaxed), cacheHits_.load(std::memory_order_relaxed),
+          static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) * 1e-6};
+}
+
+bool Pipelines::find(Request& request) {
+  const auto found = pipelines_.find(request);
+  if (found == pipelines_.end()) return false;
+  request.pipeline = &found->second;
+  return true;
+}
+
+void Pipelines::createAndKeep(const Request& request) {
+  const VkPipeline pipeline = create(request);
+  bool inserted = false;
+  try {
+    const std::lock_guard lock(mutex_);
+    Key key(request.shader, {request.specialisation.begin(), request.specialisation.end()});
+    inserted = pipelines_.try_emplace(std::move(key), pipeline, unknownPace_).second;
+  } catch (...) {
+    functions_.vkDestroyPipeline(device_, pipeline, callbacks_);
+    throw;
+  }
+  // Another thread made the same one meanwhile.
+  if (!inserted) functions_.vkDestroyPipeline(device_, pipeline, callbacks_);
+}
+
+VkPipeline Pipelines::create(const Request& request) {
+  const ShaderModuleCode& shader = *request.shader;
   VkShaderModuleCreateInfo moduleInfo{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   moduleInfo.codeSize = static_cast<size_t>(shader.end - shader.begin) * sizeof(uint32_t);
   moduleInfo.pCode = shader.begin;
   VkShaderModule module = VK_NULL_HANDLE;
   checkVulkan(functions_.vkCreateShaderModule(device_, &moduleInfo, callbacks_, &module), "vkCreateShaderModule");
 
-  std::vector<VkSpecializationMapEntry> entries(specialisation.size());
+  std::vector<VkSpecializationMapEntry> entries(request.specialisation.size());
   for (uint32_t i = 0; i < entries.size(); i++) {
     entries[i] = {i, i * static_cast<uint32_t>(sizeof(uint32_t)), sizeof(uint32_t)};
   }
   const VkSpecializationInfo constants{static_cast<uint32_t>(entries.size()), entries.data(),
-                                       specialisation.size() * sizeof(uint32_t), specialisation.data()};
+                                       request.specialisation.size_bytes(), request.specialisation.data()};
+  VkPipelineCreationFeedback whole{}, stage{};
+  VkPipelineCreationFeedbackCreateInfo feedback{VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO};
+  feedback.pPipelineCreationFeedback = &whole;
+  feedback.pipelineStageCreationFeedbackCount = 1;
+  feedback.pPipelineStageCreationFeedbacks = &stage;
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+  if (feedback_) info.pNext = &feedback;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
@@ -57,9 +146,16 @@ VkPipeline Pipelines::create(const ShaderModuleCode& shader, const std::vector<u
   info.stage.pSpecializationInfo = &constants;
   info.layout = layout_;
   VkPipeline pipeline = VK_NULL_HANDLE;
+  const auto begin = std::chrono::steady_clock::now();
   const VkResult result = functions_.vkCreateComputePipelines(device_, cache_, 1, &info, callbacks_, &pipeline);
+  const auto duration = std::chrono::steady_clock::now() - begin;
   functions_.vkDestroyShaderModule(device_, module, callbacks_);
   checkVulkan(result, std::format("vkCreateComputePipelines for {}", shader.name).c_str());
+  created_.fetch_add(1, std::memory_order_relaxed);
+  nanoseconds_.fetch_add(static_cast<uint64_t>(std::chrono::nanoseconds(duration).count()), std::memory_order_relaxed);
+  const VkPipelineCreationFeedbackFlags hit =
+      VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT | VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
+  if ((whole.flags & hit) == hit) cacheHits_.fetch_add(1, std::memory_order_relaxed);
   return pipeline;
 }
 

@@ -17,25 +17,29 @@ uint64_t PlanDraft::scratchBytes() const {
   return 0;
 }
 
-uint64_t dispatchesFor(uint64_t groups, uint32_t maxGroups) { return (groups + maxGroups - 1) / maxGroups; }
-
 SaccadePlan realisePlan(Context& context, PlanDraft draft) {
   struct Destroy {
     void operator()(SaccadePlanT* plan) const { destroyPlan(plan); }
   };
-  std::unique_ptr<SaccadePlanT, Destroy> plan(new SaccadePlanT{&context, std::move(draft), {}, 0, 0});
-  const uint32_t maxGroups = context.facts().maxComputeWorkGroupCount[0];
-  for (const StepDraft& stepDraft : plan->draft.steps) {
+  std::unique_ptr<SaccadePlanT, Destroy> plan(new SaccadePlanT{&context, std::move(draft), {}, 0});
+  std::vector<Pipelines::Request> requests;
+  for (const StepDraft& step : plan->draft.steps) requests.push_back({step.shader, step.specialisation});
+  context.pipelines().get(requests);
+  plan->steps.reserve(plan->draft.steps.size());
+  for (size_t i = 0; i < requests.size(); i++) {
+    const StepDraft& stepDraft = plan->draft.steps[i];
     Step step{};
-    step.pipeline = context.pipelines().get(*stepDraft.shader, stepDraft.specialisation);
+    step.pipeline = requests[i].pipeline;
     step.params = context.parameters().store(stepDraft.params);
     step.groups = static_cast<uint32_t>(stepDraft.groups);
     step.slots.fill(-1);
     std::transform(stepDraft.slots.begin(), stepDraft.slots.end(), step.slots.begin(),
                    [](int slot) { return static_cast<int8_t>(slot); });
     step.barrierBefore = stepDraft.barrierBefore;
+    const double share = std::max(plan->draft.flops, plan->draft.bytes) / static_cast<double>(requests.size());
+    step.work = stepDraft.work > 0 ? stepDraft.work : share;
+    step.workOfGroup = step.work * stepDraft.costliestGroup / static_cast<double>(std::max<uint64_t>(stepDraft.groups, 1));
     plan->steps.push_back(step);
-    plan->dispatchCount += static_cast<uint32_t>(dispatchesFor(stepDraft.groups, maxGroups));
     plan->barrierCount += stepDraft.barrierBefore;
   }
   return plan.release();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attention/host_values.hpp"
+#include "kernels/pipelines.hpp"
 #include "kernels/shader_table.hpp"
 #include "plan/tensor.hpp"
 #include "saccade/saccade.h"
@@ -42,6 +43,10 @@ struct StepDraft {
   std::vector<uint32_t> specialisation;  // by constant_id
   std::vector<std::byte> params;
   uint64_t groups = 0;                   // below 2^32
+  // For cutting long work by time. 0: an equal share of what the plan computes or moves, whichever is more.
+  double work = 0;
+  double costliestGroup = 1;   // what the work-group with the most work has, relative to their mean
+  bool workIsAtMost = false;   // only the device knows how much there is to do
   std::vector<int> slots;                // slots[i] is the slot that push.buffers[i] takes; -1: none
   bool barrierBefore = false;            // reads what an earlier step wrote
 
@@ -70,11 +75,13 @@ struct PlanDraft {
 uint64_t dispatchesFor(uint64_t groups, uint32_t maxGroups);
 
 struct Step {
-  VkPipeline pipeline;
+  Pipeline* pipeline;
   VkDeviceAddress params;
   uint32_t groups;
   std::array<int8_t, kMaxBuffersPerDispatch> slots;
   bool barrierBefore;
+  double work;
+  double workOfGroup;  // of the costliest
 };
 
 }  // namespace saccade::core
@@ -83,7 +90,6 @@ struct SaccadePlanT {
   saccade::core::Context* context;
   saccade::core::PlanDraft draft;
   std::vector<saccade::core::Step> steps;
-  uint32_t dispatchCount = 0;
   uint32_t barrierCount = 0;
 };
 
@@ -91,6 +97,14 @@ namespace saccade::core {
 
 SaccadePlan realisePlan(Context& context, PlanDraft draft);
 void destroyPlan(SaccadePlan plan) noexcept;
+
+// Work-groups of one dispatch of a step: all of them, unless the device allows fewer or they would take longer than `budget`
+// milliseconds. At least one.
+uint32_t groupsPerDispatch(const Step& step, double budget, uint32_t maxGroups);
+uint32_t dispatchCount(const SaccadePlanT& plan);
+double estimatedMilliseconds(const SaccadePlanT& plan);
+// See saccadeReportTime.
+void reportTime(const SaccadePlanT& plan, double milliseconds);
 
 // Checks every range, then records. `buffers` is in the order of the draft's slots.
 void record(VkCommandBuffer commandBuffer, const SaccadePlanT& plan, std::span<const SaccadeBuffer> buffers);

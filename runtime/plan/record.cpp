@@ -34,6 +34,7 @@ void record(VkCommandBuffer commandBuffer, const SaccadePlanT& plan, std::span<c
   const DeviceFunctions& vk = plan.context->functions();
   const VkPipelineLayout layout = plan.context->pipelines().layout();
   const uint32_t maxGroups = plan.context->facts().maxComputeWorkGroupCount[0];
+  const double budget = plan.context->dispatchBudget();
   for (const Step& step : plan.steps) {
     if (step.barrierBefore) {
       const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_SHADER_WRITE_BIT,
@@ -41,14 +42,15 @@ void record(VkCommandBuffer commandBuffer, const SaccadePlanT& plan, std::span<c
       vk.vkCmdPipelineBarrier(commandBuffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                               VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
     }
-    vk.vkCmdBindPipeline(commandBuffer, VK_PIPELINE_BIND_POINT_COMPUTE, step.pipeline);
+    vk.vkCmdBindPipeline(commandBuffer, VK_PIPELINE_BIND_POINT_COMPUTE, step.pipeline->handle);
     PushConstants push{};
     push.params = step.params;
     for (size_t i = 0; i < kMaxBuffersPerDispatch; i++) {
       if (step.slots[i] >= 0) push.buffers[i] = buffers[static_cast<size_t>(step.slots[i])].address;
     }
+    const uint32_t most = groupsPerDispatch(step, budget, maxGroups);
     for (uint32_t done = 0; done < step.groups;) {
-      const uint32_t count = std::min(step.groups - done, maxGroups);
+      const uint32_t count = std::min(step.groups - done, most);
       push.groupBase = done;
       vk.vkCmdPushConstants(commandBuffer, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
       vk.vkCmdDispatch(commandBuffer, count, 1, 1);

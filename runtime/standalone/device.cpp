@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include <saccade/runtime.hpp>
@@ -7,6 +10,7 @@
 #include "standalone/device_state.hpp"
 #include "standalone/environment.hpp"
 #include "standalone/instance.hpp"
+#include "standalone/pipeline_cache_file.hpp"
 
 namespace saccade {
 namespace {
@@ -36,6 +40,14 @@ std::string noteOn(const DeviceSummary& device, const std::string& select) {
   return fmt::format("no GPU that Saccade can use was found; {}, a CPU device, does the work", device.name);
 }
 
+std::filesystem::path cacheFolderOf(const DeviceOptions& options) {
+  const std::string asked = options.cache.empty() ? runtime::environmentText("SACCADE_CACHE") : options.cache;
+  if (asked == "off") return {};
+  return asked.empty() ? runtime::defaultCacheFolder() : std::filesystem::path(asked);
+}
+
+void sayToUser(const std::string& message) { fmt::print(stderr, "saccade: {}\n", message); }
+
 }  // namespace
 
 std::vector<DeviceSummary> Device::list() {
@@ -54,9 +66,17 @@ Device Device::open(const DeviceOptions& options) {
                                                 : runtime::environmentSwitch("SACCADE_VALIDATION"));
   std::vector<runtime::ListedDevice> devices = runtime::listDevices(instance);
   runtime::ListedDevice& chosen = devices[chooseDevice(summariesOf(devices), select)];
-  std::string note = noteOn(chosen.summary, select);
-  return Device(std::make_shared<runtime::DeviceState>(std::move(instance), std::move(chosen), kernel,
-                                                       tuning, std::move(note)));
+  runtime::DeviceSettings settings{
+      .kernel = kernel,
+      .tuning = tuning,
+      .note = noteOn(chosen.summary, select),
+      .cacheFolder = cacheFolderOf(options),
+      .say = options.onMessage ? options.onMessage : sayToUser,
+      .dispatchBudget = options.dispatchBudget ? *options.dispatchBudget
+                                               : runtime::environmentMilliseconds("SACCADE_DISPATCH_BUDGET", 100),
+  };
+  return Device(
+      std::make_shared<runtime::DeviceState>(std::move(instance), std::move(chosen), std::move(settings)));
 }
 
 const DeviceSummary& Device::summary() const noexcept { return state_->summary(); }

@@ -29,16 +29,18 @@ bool hasExtension(VkPhysicalDevice physicalDevice, const char* name) {
 
 }  // namespace
 
-DeviceState::DeviceState(Instance instance, ListedDevice chosen, const std::string& kernel, const std::string& tuning,
-                         std::string note)
+DeviceState::DeviceState(Instance instance, ListedDevice chosen, DeviceSettings settings)
     : instance_(std::move(instance)), physicalDevice_(chosen.physicalDevice),
-      summary_(std::move(chosen.summary)), note_(std::move(note)) {
+      summary_(std::move(chosen.summary)), settings_(std::move(settings)) {
   createDevice();
   createAllocator();
-  createContext(kernel, tuning);
+  createPipelineCache();
+  createContext();
 }
 
-DeviceState::~DeviceState() = default;
+DeviceState::~DeviceState() {
+  if (context_ && !lost_) pipelineCache_->save(uncachedPipelines());
+}
 
 void DeviceState::createDevice() {
   enabledExtensions_ =
@@ -57,10 +59,22 @@ void DeviceState::createDevice() {
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = static_cast<std::uint32_t>(enabledExtensions_.size());
   info.ppEnabledExtensionNames = enabledExtensions_.data();
+  // Without a cache on disk there is nothing to gain.
+  const bool shaderObjects = !settings_.cacheFolder.empty() && wantsShaderObjects(physicalDevice_);
+  VkPhysicalDeviceShaderObjectFeaturesEXT objects{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT};
+  objects.shaderObject = VK_TRUE;
+  objects.pNext = enabledFeatures_.head();
+  if (shaderObjects) {
+    enabledExtensions_.push_back(VK_EXT_SHADER_OBJECT_EXTENSION_NAME);
+    info.enabledExtensionCount = static_cast<std::uint32_t>(enabledExtensions_.size());
+    info.ppEnabledExtensionNames = enabledExtensions_.data();
+    info.pNext = &objects;
+  }
   VkDevice device = VK_NULL_HANDLE;
   runtime::check(vkCreateDevice(physicalDevice_, &info, nullptr, &device), "create the Vulkan device");
   volkLoadDeviceTable(&vk_, device);
   device_ = {device, DestroyDevice{vk_.vkDestroyDevice}};
+  if (shaderObjects) shaderObjects_.emplace(instance_.handle(), physicalDevice_, device, vk_);
   vk_.vkGetDeviceQueue(device, queueFamily_, 0, &queue_);
 }
 
@@ -82,10 +96,26 @@ void DeviceState::createAllocator() {
   allocator_.reset(allocator);
 }
 
-void DeviceState::createContext(const std::string& kernel, const std::string& tuningAsked) {
+void DeviceState::createPipelineCache() {
   VkPhysicalDeviceProperties properties{};
   vkGetPhysicalDeviceProperties(physicalDevice_, &properties);
-  const Tuning tuning = readTuning(tuningAsked, {}, properties);
+  PipelineCacheOwner owner{properties.vendorID, properties.deviceID, properties.driverVersion};
+  std::copy(std::begin(properties.pipelineCacheUUID), std::end(properties.pipelineCacheUUID), owner.uuid.begin());
+  std::filesystem::path file;
+  if (!settings_.cacheFolder.empty()) file = settings_.cacheFolder / pipelineCacheFileName(owner);
+  pipelineCache_.emplace(shaderObjects_ ? shaderObjects_->table() : vk_, handle(), owner, std::move(file), settings_.say);
+}
+
+// Of those that the cache had there is nothing new to write.
+std::uint64_t DeviceState::uncachedPipelines() const {
+  const ContextStatistics statistics = context_->statistics();
+  return statistics.pipelinesCreated - statistics.pipelineCacheHits;
+}
+
+void DeviceState::createContext() {
+  VkPhysicalDeviceProperties properties{};
+  vkGetPhysicalDeviceProperties(physicalDevice_, &properties);
+  const Tuning tuning = readTuning(settings_.tuning, settings_.cacheFolder, properties);
   tuningFile_ = tuning.file.string();
   const DeviceHandles own = handles();
   context_.emplace(ContextDesc{
@@ -93,15 +123,17 @@ void DeviceState::createContext(const std::string& kernel, const std::string& tu
       .instance = own.instance,
       .physicalDevice = own.physicalDevice,
       .device = own.device,
-      .getInstanceProcAddr = own.getInstanceProcAddr,
+      .getInstanceProcAddr = shaderObjects_ ? ShaderObjects::entry() : own.getInstanceProcAddr,
       .enabledFeatures = own.enabledFeatures,
       .enabledExtensions = own.enabledExtensions,
-      .kernel = kernel,
+      .pipelineCache = pipelineCache_->handle(),
+      .kernel = settings_.kernel,
       .tuning = tuning.content,
+      .dispatchBudget = settings_.dispatchBudget,
   });
   std::string problem = tuning.problem;
   if (const char* ignored = context_->tuning().ignored; *ignored != '\0') problem = fmt::format("{}: {}", tuningFile_, ignored);
-  if (!problem.empty()) note_ += (note_.empty() ? "" : "; ") + problem;
+  if (!problem.empty()) settings_.note += (settings_.note.empty() ? "" : "; ") + problem;
 }
 
 DeviceHandles DeviceState::handles() const {
@@ -127,8 +159,11 @@ void DeviceState::checkUsable() const {
 }
 
 void DeviceState::submit(const VkSubmitInfo& info) {
-  const std::lock_guard lock(queueMutex_);
-  check(vk_.vkQueueSubmit(queue_, 1, &info, VK_NULL_HANDLE), "submit work to the device");
+  {
+    const std::lock_guard lock(queueMutex_);
+    check(vk_.vkQueueSubmit(queue_, 1, &info, VK_NULL_HANDLE), "submit work to the device");
+  }
+  pipelineCache_->saveIfDue(uncachedPipelines());  // while the device works
 }
 
 void DeviceState::waitIdle() {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,7 +16,9 @@
 #include "standalone/device_list.hpp"
 #include "standalone/features.hpp"
 #include "standalone/instance.hpp"
+#include "standalone/pipeline_cache.hpp"
 #include "standalone/plan_cache.hpp"
+#include "standalone/shader_objects.hpp"
 
 namespace saccade::runtime {
 
@@ -26,16 +30,25 @@ struct DestroyDevice {
   void operator()(VkDevice device) const { destroy(device, nullptr); }
 };
 
+struct DeviceSettings {
+  std::string kernel;                  // for every plan; empty: free choice
+  std::string tuning;                  // DeviceOptions::tuning
+  std::string note;                    // Device::note
+  std::filesystem::path cacheFolder;   // empty: pipelines are not kept
+  std::function<void(const std::string&)> say;
+  double dispatchBudget = 100;         // milliseconds
+};
+
 // What a Device handle shares: the Vulkan device, its one queue, its memory and its plans.
 class DeviceState {
  public:
-  DeviceState(Instance instance, ListedDevice chosen, const std::string& kernel, const std::string& tuning, std::string note);
+  DeviceState(Instance instance, ListedDevice chosen, DeviceSettings settings);
   DeviceState(const DeviceState&) = delete;
   DeviceState& operator=(const DeviceState&) = delete;
   ~DeviceState();
 
   const DeviceSummary& summary() const { return summary_; }
-  const std::string& note() const { return note_; }
+  const std::string& note() const { return settings_.note; }
   const std::string& tuningFile() const { return tuningFile_; }
   const DeviceFacts& facts() const { return context_->facts(); }
   const Context& context() const { return *context_; }
@@ -44,6 +57,7 @@ class DeviceState {
   const VolkDeviceTable& vk() const { return vk_; }
   VmaAllocator allocator() const { return allocator_.get(); }
   std::uint32_t queueFamily() const { return queueFamily_; }
+  double dispatchBudget() const { return settings_.dispatchBudget; }
   std::uint32_t timestampValidBits() const { return timestampValidBits_; }
   MemoryCounter& memory() { return memory_; }
   PlanCache& plans() { return plans_; }
@@ -72,13 +86,15 @@ class DeviceState {
 
   void createDevice();
   void createAllocator();
-  void createContext(const std::string& kernel, const std::string& tuning);
+  void createPipelineCache();
+  void createContext();
+  std::uint64_t uncachedPipelines() const;
 
   // In the order of creation; everything is destroyed in the reverse order.
   Instance instance_;
   VkPhysicalDevice physicalDevice_;
   DeviceSummary summary_;
-  std::string note_;
+  DeviceSettings settings_;
   std::string tuningFile_;
   FeatureChain enabledFeatures_;
   std::vector<const char*> enabledExtensions_;
@@ -91,6 +107,8 @@ class DeviceState {
   VkQueue queue_ = VK_NULL_HANDLE;
   MemoryCounter memory_;
   std::unique_ptr<VmaAllocator_T, DestroyAllocator> allocator_;
+  std::optional<ShaderObjects> shaderObjects_;
+  std::optional<PipelineCache> pipelineCache_;
   std::optional<Context> context_;
   PlanCache plans_;
   std::mutex immediateMutex_;

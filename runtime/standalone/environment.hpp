@@ -12,4 +12,8 @@ std::string environmentText(const char* name);
 // Error InvalidArgument.
 bool environmentSwitch(const char* name);
 
+// A number of milliseconds above 0, or "off" for infinity; `unset` if the variable is not set. Throws Error InvalidArgument
+// for anything else.
+double environmentMilliseconds(const char* name, double unset);
+
 }  // namespace saccade::runtime

@@ -102,7 +102,12 @@ class Arguments {
 
   template <typename Buffers>
   PlanPtr record(PlanPtr plan, const Buffers& buffers) {
-    plan->record(stream_.record({accesses_.data(), count_}), buffers);
+    const VkCommandBuffer commands = stream_.record({accesses_.data(), count_});
+    if (stream_.isWorthTiming(*plan)) {
+      stream_.timed(plan, [&] { plan->record(commands, buffers); });
+    } else {
+      plan->record(commands, buffers);
+    }
     for (auto& object : kept_) stream_.keep(std::move(object));
     stream_.keep(plan);
     return plan;

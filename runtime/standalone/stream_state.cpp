@@ -127,6 +127,18 @@ void StreamState::copyBytes(const Buffer& dst, const Buffer& src, std::span<cons
   }
 }
 
+bool StreamState::isWorthTiming(const Plan& plan) const {
+  constexpr double kShareOfBudget = 0.25;
+  return device_.timestampValidBits() > 0 && plan.info().estimatedMilliseconds >= kShareOfBudget * device_.dispatchBudget();
+}
+
+void StreamState::timed(PlanPtr plan, const std::function<void()>& record) {
+  barrier();  // what runs beside it would count as its time
+  const Timestamp begin = timestamp();
+  record();
+  recording().timedPlans.push_back({std::move(plan), begin, timestamp()});
+}
+
 void StreamState::barrier() {
   recordBarrier(recording().commands, kWorkStages, kWorkAccess);
   hazards_.clear();
@@ -232,6 +244,11 @@ void StreamState::readTimestamps(Recording& recording) {
     if (result == VK_SUCCESS) slot->ticks = ticks;
   }
   recording.slots.clear();
+  for (const TimedPlan& timed : recording.timedPlans) {
+    const auto begin = timed.begin.slot_->ticks, end = timed.end.slot_->ticks;
+    if (begin && end) timed.plan->reportTime(millisecondsBetween(*begin, *end));
+  }
+  recording.timedPlans.clear();
 }
 
 std::uint64_t StreamState::ticksOf(const Timestamp& timestamp) {
@@ -251,10 +268,12 @@ std::uint64_t StreamState::ticksOf(const Timestamp& timestamp) {
 }
 
 double StreamState::milliseconds(const Timestamp& begin, const Timestamp& end) {
+  return millisecondsBetween(ticksOf(begin), ticksOf(end));
+}
+
+double StreamState::millisecondsBetween(std::uint64_t from, std::uint64_t to) const {
   const std::uint32_t bits = device_.timestampValidBits();
   const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-  const std::uint64_t from = ticksOf(begin);
-  const std::uint64_t to = ticksOf(end);
   return static_cast<double>((to - from) & mask) * static_cast<double>(device_.facts().timestampPeriod) *
          1e-6;
 }

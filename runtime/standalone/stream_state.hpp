@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,6 +53,11 @@ class StreamState {
   void copyBytes(const Buffer& dst, const Buffer& src, std::span<const VkBufferCopy> regions,
                  std::span<const Access> accesses);
 
+  // Whether a plan may take so long that the device should learn how long it does take.
+  bool isWorthTiming(const Plan& plan) const;
+  // Records with `record`, alone between two timestamps, and reports the time to the plan once it has run.
+  void timed(PlanPtr plan, const std::function<void()>& record);
+
   void barrier();
   Timestamp timestamp();
   double milliseconds(const Timestamp& begin, const Timestamp& end);
@@ -61,6 +67,11 @@ class StreamState {
   void discard() noexcept;  // what was recorded and not submitted
 
  private:
+  struct TimedPlan {
+    PlanPtr plan;
+    Timestamp begin, end;
+  };
+
   struct Recording {
     VkCommandPool pool = VK_NULL_HANDLE;
     VkCommandBuffer commands = VK_NULL_HANDLE;
@@ -69,6 +80,7 @@ class StreamState {
     std::uint64_t submission = 0;
     std::vector<std::shared_ptr<const void>> kept;
     std::vector<std::shared_ptr<Timestamp::Slot>> slots;
+    std::vector<TimedPlan> timedPlans;
   };
 
   Recording& recording();
@@ -78,6 +90,7 @@ class StreamState {
   void recycleFinished();
   void readTimestamps(Recording& recording);
   std::uint64_t ticksOf(const Timestamp& timestamp);
+  double millisecondsBetween(std::uint64_t begin, std::uint64_t end) const;
 
   DeviceState& device_;
   VkSemaphore semaphore_ = VK_NULL_HANDLE;

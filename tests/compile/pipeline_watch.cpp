@@ -4,6 +4,7 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
 
@@ -24,6 +25,7 @@ struct State {
   std::vector<CompiledPipeline> pipelines;
 };
 State* state = nullptr;
+std::mutex mutex;  // the pipelines of a plan are created on several threads; one at a time, their CPU time can be told apart
 
 double valueOf(const VkPipelineExecutableStatisticKHR& statistic) {
   switch (statistic.format) {
@@ -63,6 +65,7 @@ std::vector<Executable> executablesOf(VkDevice device, VkPipeline pipeline) {
 
 VKAPI_ATTR VkResult VKAPI_CALL createShaderModule(VkDevice device, const VkShaderModuleCreateInfo* info,
                                                   const VkAllocationCallbacks* callbacks, VkShaderModule* module) {
+  const std::lock_guard lock(mutex);
   const VkResult result = state->createShaderModule(device, info, callbacks, module);
   if (result != VK_SUCCESS) return result;
   for (const core::ShaderModuleCode& shader : core::shaderTable()) {
@@ -74,6 +77,7 @@ VKAPI_ATTR VkResult VKAPI_CALL createShaderModule(VkDevice device, const VkShade
 VKAPI_ATTR VkResult VKAPI_CALL createComputePipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
                                                       const VkComputePipelineCreateInfo* infos,
                                                       const VkAllocationCallbacks* callbacks, VkPipeline* pipelines) {
+  const std::lock_guard lock(mutex);
   for (uint32_t i = 0; i < count; i++) {
     VkComputePipelineCreateInfo info = infos[i];
     if (state->statistics) info.flags |= VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <mutex>
 
 namespace saccade::test {
 namespace {
@@ -17,7 +18,10 @@ Handle fakeHandle() {
   return reinterpret_cast<Handle>(next += 16);
 }
 
+std::recursive_mutex mutex;  // the pipelines of a plan are created on several threads
+
 VkResult outcome(const char* function) {
+  const std::lock_guard lock(mutex);
   driver->calls[function]++;
   const auto failure = driver->failures.find(function);
   return failure == driver->failures.end() ? VK_SUCCESS : failure->second;
@@ -25,6 +29,7 @@ VkResult outcome(const char* function) {
 
 template <class Handle>
 VkResult create(const char* function, const VkAllocationCallbacks* callbacks, Handle* handle) {
+  const std::lock_guard lock(mutex);
   const VkResult result = outcome(function);
   *handle = result == VK_SUCCESS ? fakeHandle<Handle>() : Handle{};
   if (result == VK_SUCCESS) {
@@ -36,6 +41,7 @@ VkResult create(const char* function, const VkAllocationCallbacks* callbacks, Ha
 
 template <class Handle>
 void destroy(Handle handle) {
+  const std::lock_guard lock(mutex);
   if (handle != VK_NULL_HANDLE) driver->liveObjects--;
 }
 

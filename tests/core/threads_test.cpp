@@ -193,6 +193,21 @@ TEST_F(Threads, CreatePlansAtOnceThatShareTheirPipelines) {
   });
 }
 
+TEST_F(Threads, CreateTheSeveralPipelinesOfAPlanAtOnce) {
+  std::vector<SaccadePlan> plans(kThreads);
+  onAll([&](int thread) {
+    SaccadeAttentionDesc desc = description(8);
+    desc.probs.dtype = SACCADE_DTYPE_F32;  // by a kernel of its own
+    EXPECT_EQ(saccadeCreateAttentionPlan(context, &desc, &plans[static_cast<size_t>(thread)], nullptr), SACCADE_OK);
+    saccadeReportTime(plans[static_cast<size_t>(thread)], 1.0);
+  });
+  EXPECT_EQ(pipelinesAlive, 2);
+  SaccadeContextStatistics statistics{};
+  saccadeGetContextStatistics(context, &statistics);
+  EXPECT_GE(statistics.pipelinesCreated, 2u);
+  for (const SaccadePlan plan : plans) saccadeDestroyPlan(plan);
+}
+
 TEST_F(Threads, RecordOnePlanAtOnceIntoTheirOwnCommandBuffers) {
   const SaccadeAttentionDesc desc = description(16);
   SaccadePlan plan = nullptr;

@@ -14,7 +14,9 @@ constexpr const char* kFooter =
     "4 the device failed, 130 interrupted.\n"
     "Environment: SACCADE_DEVICE and SACCADE_KERNEL stand for --device and --kernel;\n"
     "SACCADE_VALIDATION=1 turns on the Vulkan validation layer;\n"
-    "SACCADE_TUNING names a tuning file instead of this device's own, or is off (see `saccade tune --help`).\n"
+    "SACCADE_TUNING names a tuning file instead of this device's own, or is off (see `saccade tune --help`);\n"
+    "SACCADE_CACHE is the folder in which compiled pipelines are kept, or off;\n"
+    "SACCADE_DISPATCH_BUDGET is how long one dispatch may take, in milliseconds, or off.\n"
     "`saccade COMMAND --help` explains a command with examples.";
 
 }  // namespace
