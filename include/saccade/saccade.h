@@ -549,7 +549,8 @@ SACCADE_API SaccadeStatus saccadeGetMatmulCandidates(SaccadeContext context, con
  * in between. From then on every plan with the same pipelines is cut by that (SaccadeContextCreateInfo::dispatchBudget);
  * until then a slow device is assumed (10 GFLOP/s on a CPU, else 50). It is worth the timestamps where
  * SaccadePlanInfo::estimatedMilliseconds comes near the budget. The smallest piece is a work-group: a few query rows over all
- * of their keys. Slower executions count at once, faster ones bit by bit; where only the device knows the lengths, only slower ones.
+ * of their keys. Slower executions count at once, faster ones bit by bit (the second, and in full: the first may have held the
+ * driver's compiling); where only the device knows the lengths, only slower ones.
  * Ignored unless finite and > 0. Thread-safe. */
 SACCADE_API void saccadeReportTime(SaccadePlan plan, double milliseconds);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 
 namespace saccade::core {
 
@@ -15,22 +16,25 @@ constexpr double kUnknownGpuPace = 2e-8;
 // Lock-free; of two lessons at once one may be lost, and the next makes up for it.
 class Pace {
  public:
-  explicit Pace(double unknown) : milliseconds_(unknown) {}
+  explicit Pace(double unknown) : unknown_(unknown), milliseconds_(unknown) {}
 
   double millisecondsPerUnit() const { return milliseconds_.load(std::memory_order_relaxed); }
 
   // `measured` milliseconds per unit. A slower device is believed at once; a faster one bit by bit, because a dispatch that
-  // is too long does harm and one that is too short does not. With `atLeast` the work may have been less than assumed.
+  // is too long does harm and one that is too short does not. The second lesson takes the place of the first, which may have held the
+  // driver's compiling. With `atLeast` the work may have been less than assumed.
   void learn(double measured, bool atLeast) {
     constexpr double kForgotten = 0.75;
-    const double known = millisecondsPerUnit();
-    const bool first = !learnt_.exchange(true, std::memory_order_relaxed);
-    milliseconds_.store(std::max(measured, atLeast ? known : first ? 0.0 : known * kForgotten), std::memory_order_relaxed);
+    const bool early = lessons_.fetch_add(1, std::memory_order_relaxed) < 2;
+    const double known = early ? unknown_ : millisecondsPerUnit();
+    const double least = atLeast ? known : early ? 0.0 : known * kForgotten;
+    milliseconds_.store(std::max(measured, least), std::memory_order_relaxed);
   }
 
  private:
+  const double unknown_;
   std::atomic<double> milliseconds_;
-  std::atomic<bool> learnt_ = false;
+  std::atomic<uint64_t> lessons_ = 0;
 };
 
 }  // namespace saccade::core

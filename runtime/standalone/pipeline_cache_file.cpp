@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "standalone/pipeline_cache_file.hpp"
 
-#include <cstring>
-#include <fstream>
-#include <system_error>
-
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
 
 #include <saccade/saccade.h>
 
@@ -91,6 +95,23 @@ std::string problemOf(const Header& header, const PipelineCacheOwner& owner, std
   return "";
 }
 
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+};
+
+bool readAll(const Descriptor& descriptor, std::span<std::byte> target) {
+  while (!target.empty()) {
+    const ssize_t count = ::read(descriptor.number, target.data(), target.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    target = target.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
 }  // namespace
 
 std::filesystem::path defaultCacheFolder() {
@@ -113,24 +134,25 @@ std::string pipelineCacheFileName(const PipelineCacheOwner& owner) {
 }
 
 PipelineCacheContent readPipelineCache(const std::filesystem::path& file, const PipelineCacheOwner& owner) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) return {};
-  if (!std::filesystem::is_regular_file(status)) return {{}, "it is not a regular file"};
-  const std::uint64_t fileBytes = std::filesystem::file_size(file, error);
-  if (error) return {{}, fmt::format("its size cannot be read ({})", error.message())};
+  // Opened once, so that all that follows is of one file even if another process replaces it meanwhile; without waiting for the
+  // other end, should it be a pipe.
+  const Descriptor descriptor{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (descriptor.number < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return {};
+    return {{}, fmt::format("it cannot be opened ({})", std::generic_category().message(errno))};
+  }
+  struct stat status{};
+  if (::fstat(descriptor.number, &status) != 0 || !S_ISREG(status.st_mode)) return {{}, "it is not a regular file"};
+  const auto fileBytes = static_cast<std::uint64_t>(status.st_size);
   if (fileBytes < sizeof(Header)) return {{}, fmt::format("it has {} bytes, fewer than its header", fileBytes)};
   if (fileBytes > sizeof(Header) + kMostPipelineCacheBytes) {
     return {{}, fmt::format("it has {} bytes, at most {} are read", fileBytes, sizeof(Header) + kMostPipelineCacheBytes)};
   }
-  std::ifstream stream(file, std::ios::binary);
   Header header;
-  if (!stream.read(reinterpret_cast<char*>(&header), sizeof header)) return {{}, "it cannot be read"};
+  if (!readAll(descriptor, std::as_writable_bytes(std::span(&header, 1)))) return {{}, "it cannot be read"};
   if (std::string problem = problemOf(header, owner, fileBytes); !problem.empty()) return {{}, std::move(problem)};
   std::vector<std::byte> data(header.dataBytes);
-  if (!stream.read(reinterpret_cast<char*>(data.data()), static_cast<std::streamsize>(data.size()))) {
-    return {{}, "it cannot be read to its end"};
-  }
+  if (!readAll(descriptor, data)) return {{}, "it cannot be read to its end"};
   if (checksumOf(header, data) != header.checksum) return {{}, "its checksum is wrong"};
   if (const char* problem = problemOfDriverData(data, owner); *problem != '\0') return {{}, problem};
   return {std::move(data), ""};
