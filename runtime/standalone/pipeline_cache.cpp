@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "standalone/pipeline_cache.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -36,11 +37,13 @@ void PipelineCache::save(std::uint64_t pipelinesCreated) noexcept {
   const std::lock_guard lock(mutex_);
   if (file_.empty() || cache_ == VK_NULL_HANDLE || pipelinesCreated == saved_) return;
   saved_ = seen_ = pipelinesCreated;  // also if it fails: the next attempt is for the next pipeline
+  const Clock::time_point begin = Clock::now();
   try {
     write();
   } catch (const std::exception& error) {
     sayOnce(fmt::format("pipelines are not kept on disk: {}; SACCADE_CACHE names another folder or switches this off", error.what()));
   }
+  patience_ = std::max<Clock::duration>(std::chrono::seconds(1), 20 * (Clock::now() - begin));
 }
 
 void PipelineCache::saveIfDue(std::uint64_t pipelinesCreated, Clock::time_point now) noexcept {
@@ -49,7 +52,7 @@ void PipelineCache::saveIfDue(std::uint64_t pipelinesCreated, Clock::time_point 
     if (pipelinesCreated == saved_) return;
     if (seen_ == saved_) firstUnsaved_ = now;
     seen_ = pipelinesCreated;
-    if (now - firstUnsaved_ < std::chrono::seconds(1)) return;
+    if (now - firstUnsaved_ < patience_) return;
   }
   save(pipelinesCreated);
 }

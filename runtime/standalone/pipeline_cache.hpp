@@ -32,7 +32,8 @@ class PipelineCache {
   // Writes the file if pipelines were created since it was last written. `pipelinesCreated` is how many the device has
   // created so far without finding them in the cache.
   void save(std::uint64_t pipelinesCreated) noexcept;
-  // The same, if the oldest of them is a second old: for a process that may be killed before it closes its device.
+  // The same, if the oldest of them is a second old: for a process that may be killed before it closes its device. A large file
+  // is written less often, so that writing takes a twentieth of the time at most.
   void saveIfDue(std::uint64_t pipelinesCreated, Clock::time_point now = Clock::now()) noexcept;
 
  private:
@@ -50,6 +51,7 @@ class PipelineCache {
   std::uint64_t saved_ = 0;
   std::uint64_t seen_ = 0;
   Clock::time_point firstUnsaved_{};
+  Clock::duration patience_ = std::chrono::seconds(1);
   bool said_ = false;
 };
 

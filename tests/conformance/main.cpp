@@ -40,7 +40,7 @@ std::vector<std::function<void()>>& testBodies() {
 }
 
 int runAll() {
-  const Device device = Device::open();
+  const Device device = Device::open({.cache = "off"});  // thousands of pipelines that nobody needs again
   const std::string name = device.summary().name;
   std::cout << "Device: " << name << " (" << device.summary().driver << ")"
             << (device.validation() ? ", with validation" : "") << std::endl;

@@ -38,13 +38,18 @@ constexpr const char* kExamples =
     "Exit code 1 if anything differs from what is right by more than its tolerance. docs/conformance.md "
     "explains the rest.";
 
+// Checks make thousands of pipelines that nobody needs again, so they are kept only where a folder is named for them.
+Device openForChecks(const std::string& index) {
+  return Device::open({.select = index, .cache = std::getenv("SACCADE_CACHE") == nullptr ? "off" : ""});
+}
+
 json verifyDevice(const Device& device, check::Checks checks, const VerifyOptions& options,
                   const std::string& kernel) {
   const auto start = std::chrono::steady_clock::now();
   const std::string index = fmt::format("{}", device.summary().index);
   DeviceReport report(device.summary(), options);
   const VerifyResults all =
-      runChecks(std::move(checks), {.openDevice = [&] { return Device::open({.select = index}); },
+      runChecks(std::move(checks), {.openDevice = [&] { return openForChecks(index); },
                                     .kernel = kernel,
                                     .threads = options.threads});
   for (const CheckResult& result : all.results) {
