@@ -116,7 +116,9 @@ void printReport(const BenchReport& report, const BenchComparison* comparison, c
   if (o.csv) fmt::print("{}", csvText(report));
   if (o.markdown) fmt::print("{}", markdownText(report));
   for (const Growth& growth : o.csv || o.markdown ? std::vector<Growth>{} : growthOf(report)) {
-    fmt::print("{:<28}time grows as T^{:.2f}, memory as T^{:.2f}\n", growth.series, growth.time, growth.memory);
+    if (growth.time > 0) {
+      fmt::print("{:<28}time grows as T^{:.2f}, memory as T^{:.2f}\n", growth.series, growth.time, growth.memory);
+    }
   }
   // What is printed for a program to read stays as it is.
   if (comparison != nullptr) fmt::print(o.csv || o.markdown ? stderr : stdout, "{}", comparisonText(*comparison));

@@ -82,7 +82,9 @@ json toJson(const BenchReport& report) {
   if (report.limits) result["limits"] = toJson(*report.limits);
   result["results"] = rows;
   for (const Growth& growth : growthOf(report)) {
-    result["growth"].push_back({{"series", growth.series}, {"time", growth.time}, {"memory", growth.memory}});
+    const auto known = [](double exponent) { return exponent > 0 ? json(exponent) : json(nullptr); };
+    result["growth"].push_back(
+        {{"series", growth.series}, {"time", known(growth.time)}, {"memory", known(growth.memory)}});
   }
   return result;
 }

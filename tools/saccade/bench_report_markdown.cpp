@@ -56,7 +56,7 @@ std::string sweepTable(const BenchReport& report, const std::vector<Growth>& gro
   std::vector<std::string> names = {"T"}, powers = {"grows as T to the power of"};
   for (const Growth& growth : growths) {
     names.push_back(growth.series);
-    powers.push_back(fmt::format("{:.2f}", growth.*exponent));
+    powers.push_back(growth.*exponent > 0 ? fmt::format("{:.2f}", growth.*exponent) : "-");
   }
   std::string text = header(names);
   for (const std::int64_t length : lengths) {
