@@ -18,7 +18,7 @@ foreach(native IN ITEMS 0 1)
   set(code 0)
   foreach(dtype IN ITEMS f32 f16 bf16)
     foreach(kernel IN ITEMS
-        attention/scalar_rows attention/combine attention/scalar_tiled attention/weights
+        attention/scalar_rows attention/widen attention/combine attention/scalar_tiled attention/weights
         ops/matmul_rows ops/matmul_tiled ops/layer_norm ops/softmax ops/activation ops/patches)
       get_filename_component(name ${kernel} NAME)
       saccade_shader(NAME ${name}_${dtype}_${access} SOURCE ${kernel}.comp

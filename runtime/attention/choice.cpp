@@ -26,12 +26,22 @@ uint64_t blocksOf(const AttentionProblem& p, uint32_t lanes, uint32_t fold) {
   return uint64_t{p.batch} * p.numHeadsKv * divideUp(group, fold) * divideUp(rowsPerEntry(p), lanes / fold);
 }
 
-AttentionTile scalarRowsTile(const DeviceFacts& facts, const AttentionProblem& problem) {
+AttentionTile rowsTile(const DeviceFacts& facts, const AttentionProblem& problem, bool fp32) {
   // Unrolled code grows with keys * head_dim and with the conversions of 16-bit types, and so does the driver's compile time.
   const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
-  const uint32_t keys = (widest <= 96 ? 8 : widest <= 192 ? 4 : 2) / (problem.q.dtype == SACCADE_DTYPE_F32 ? 1 : 2);
+  const uint32_t keys = (widest <= 96 ? 8 : widest <= 192 ? 4 : 2) / (fp32 ? 1 : 2);
   const uint32_t lanes = subgroupLanes(facts);
   return {lanes, lanes, keys};
+}
+
+AttentionTile scalarRowsTile(const DeviceFacts& facts, const AttentionProblem& problem) {
+  return rowsTile(facts, problem, problem.q.dtype == SACCADE_DTYPE_F32);
+}
+
+AttentionTile widenedRowsTile(const DeviceFacts& facts, const AttentionProblem& problem) {
+  AttentionTile tile = rowsTile(facts, problem, true);
+  tile.widened = true;
+  return tile;
 }
 
 AttentionTile splitKvTile(const DeviceFacts& facts, const AttentionProblem& problem) {
@@ -62,6 +72,12 @@ AttentionTile scalarTiledTile(const DeviceFacts&, const AttentionProblem&) {
 
 std::string always(const DeviceFacts&, const AttentionProblem&) { return ""; }
 
+std::string widenedRowsRefusal(const DeviceFacts&, const AttentionProblem& problem) {
+  const uint64_t elements = widenedSizes(problem, problem.headDimQk).elements + widenedSizes(problem, problem.headDimV).elements;
+  if (elements <= UINT32_MAX) return "";
+  return std::format("copies of K and V in fp32 have {} elements, more than 4294967295", elements);
+}
+
 Estimate estimateScalarRows(const DeviceFacts& facts, const AttentionProblem&) {
   if (isCpu(facts)) return {1, "a CPU device reads each key once for a whole subgroup"};
   return {4, "on a GPU every invocation of a work-group would wait for its own keys"};
@@ -79,6 +95,15 @@ Estimate estimateSplitKv(const DeviceFacts& facts, const AttentionProblem& probl
     return {0.5, "few query rows: reading K and V takes the time, and shorter steps read them faster"};
   }
   return {5, "there are query rows enough to fill the device without splitting keys"};
+}
+
+Estimate estimateWidenedRows(const DeviceFacts& facts, const AttentionProblem& problem) {
+  constexpr uint64_t kFewestRows = 64;
+  const uint64_t group = problem.numHeadsKv == 0 ? 0 : problem.numHeadsQ / problem.numHeadsKv;
+  if (isCpu(facts) && problem.q.dtype != SACCADE_DTYPE_F32 && rowsPerEntry(problem) * group >= kFewestRows) {
+    return {0.8, "a CPU device converts each key once, not once per block of rows"};
+  }
+  return {6, "K and V need no conversion, or too few rows read them"};
 }
 
 Estimate estimateScalarTiled(const DeviceFacts& facts, const AttentionProblem&) {
@@ -106,6 +131,13 @@ std::vector<AttentionTile> otherRowsTiles(const DeviceFacts& facts, const Attent
       if (lanes <= maxLocalSize(facts)) tiles.push_back({lanes, lanes, keys});
     }
   }
+  return tiles;
+}
+
+std::vector<AttentionTile> otherWidenedTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
+  if (!isCpu(facts) || problem.q.dtype == SACCADE_DTYPE_F32) return {};
+  std::vector<AttentionTile> tiles = otherRowsTiles(facts, problem);
+  for (AttentionTile& tile : tiles) tile.widened = true;
   return tiles;
 }
 
@@ -179,9 +211,17 @@ constexpr AttentionVariant kVariants[] = {
     {"scalar_rows", always, estimateScalarRows, scalarRowsTile, kRowsFields, settleRows, otherRowsTiles},
     {"scalar_tiled", always, estimateScalarTiled, scalarTiledTile, kTiledFields, settleTiled, otherTiledTiles},
     {"split_kv", always, estimateSplitKv, splitKvTile, kSplitKvFields, settleSplitKv, otherSplitKvTiles},
+    {"widened_rows", widenedRowsRefusal, estimateWidenedRows, widenedRowsTile, kRowsFields, settleRows, otherWidenedTiles},
 };
 
 }  // namespace
+
+WidenedSizes widenedSizes(const AttentionProblem& p, uint32_t headDim) {
+  const uint64_t width = divideUp(headDim, 4) * 4;
+  const bool entries = !p.packed || p.paged();  // else all sequences lie in one
+  return {width, width * p.seqlenK, entries ? width * p.seqlenK * p.numHeadsKv : 0,
+          width * p.seqlenK * p.numHeadsKv * (entries ? p.batch : 1)};
+}
 
 AttentionTile weightsTile(const DeviceFacts& facts) { return {subgroupLanes(facts), subgroupLanes(facts), 1}; }
 

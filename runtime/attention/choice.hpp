@@ -16,6 +16,7 @@ struct AttentionTile {
   uint32_t channels = 0;  // scalar_tiled: channels staged at a time
   uint32_t fold = 1;      // query heads per work-group, localSize / fold rows of each
   uint32_t splits = 1;    // work-groups that share the keys of a block of rows
+  bool widened = false;   // K and V are first copied as fp32
 };
 
 struct AttentionChoice {
@@ -24,6 +25,13 @@ struct AttentionChoice {
   std::string tileText;  // kernel and tile as a description may ask for them
   std::string reason;
 };
+
+// Elements of the copies of K and of V that widened_rows makes in scratch memory.
+struct WidenedSizes {
+  uint64_t strideT, strideH, strideB;  // of a copy
+  uint64_t elements;
+};
+WidenedSizes widenedSizes(const AttentionProblem& problem, uint32_t headDim);
 
 AttentionChoice chooseAttention(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& forced,
                                 const TuningTable& tuning = {});

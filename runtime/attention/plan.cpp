@@ -81,6 +81,7 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
   step.setParams(params);
   step.specialisation[SPEC_FOLD] = tile.fold;
   step.specialisation[SPEC_SPLIT] = tile.splits > 1;
+  step.specialisation[SPEC_WIDENED] = tile.widened;
   step.groups = static_cast<uint64_t>(params.rowBlocks) * params.headBlocks * (p.packed ? 1 : p.batch) * tile.splits;
   // Never without packed sequences: an output has fewer than 2^32 elements.
   if (step.groups > UINT32_MAX) {
@@ -174,6 +175,38 @@ void addCombine(const DeviceFacts& facts, const AttentionProblem& p, const Atten
   draft.steps.push_back(std::move(combine));
 }
 
+// Before the draft's one step K and V are copied to scratch memory as fp32, and that step reads the copies.
+void addWiden(const DeviceFacts& facts, const AttentionProblem& p, const AttentionTile& tile, PlanDraft& draft) {
+  const WidenedSizes k = widenedSizes(p, p.headDimQk), v = widenedSizes(p, p.headDimV);
+  AttentionTile widenTile = tile;
+  widenTile.widened = false;
+  StepDraft widen = makeStep(facts, p, "widen", widenTile);
+  AttentionParams params = makeParams(p, tile);
+  params.widenedV = static_cast<uint32_t>(k.elements);
+  params.headBlocks = p.numHeadsKv;
+  widen.setParams(params);
+  constexpr uint64_t kTokens = 8;  // as in the shader
+  widen.groups = 2 * (k.elements / k.strideH) * ((p.seqlenK + kTokens - 1) / kTokens);
+  widen.slots[BUFFER_WIDENED] = kSlotScratch;
+
+  StepDraft& rows = draft.steps.back();
+  params = makeParams(p, tile);
+  params.widenedV = static_cast<uint32_t>(k.elements);
+  const auto strides = [](const WidenedSizes& sizes, uint& b, uint& h, uint& t) {
+    b = static_cast<uint32_t>(sizes.strideB);
+    h = static_cast<uint32_t>(sizes.strideH);
+    t = static_cast<uint32_t>(sizes.strideT);
+  };
+  strides(k, params.kStrideB, params.kStrideH, params.kStrideT);
+  strides(v, params.vStrideB, params.vStrideH, params.vStrideT);
+  rows.setParams(params);
+  rows.slots[BUFFER_K] = kSlotScratch;
+  rows.slots[BUFFER_V] = kSlotScratch;
+  rows.barrierBefore = true;
+  draft.slots[kSlotScratch].bytes = (k.elements + v.elements) * sizeof(float);
+  draft.steps.insert(draft.steps.begin(), std::move(widen));
+}
+
 }  // namespace
 
 PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, const std::string& forcedKernel,
@@ -218,6 +251,7 @@ PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, con
 
   draft.steps.push_back(makeStep(facts, p, choice.kernel, choice.tile));
   setWork(p, draft.steps.back());
+  if (choice.tile.widened && p.seqlenK > 0) addWiden(facts, p, choice.tile, draft);
   if (choice.tile.splits > 1) addCombine(facts, p, choice.tile, draft);
   // Independent of the first step: both read the inputs only, so no barrier stands between them.
   if (p.probs.present() && p.probs.elements() > 0) {

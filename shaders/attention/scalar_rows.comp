@@ -17,6 +17,42 @@
 #extension GL_GOOGLE_include_directive : require
 #include "attention.glsl"
 
+// Rows of Q and of `out` differ from invocation to invocation, and CPU devices take an element of each at a time: their gathers and
+// scatters are slow, and those of 16-bit types many instructions. On narrow subgroups, as theirs are, rows of Q that are not too long
+// are read with uniform addresses and merged, a sixth of the time of gathers; what would make the unrolled code longer than that of
+// the steps, and the driver compile for seconds, is a loop, although an array must then be indexed.
+const bool NARROW = LOCAL_SIZE <= 8;
+const bool MERGE_Q = NARROW && FOLD == 1 && QUADS_QK <= 16;
+const uint LONGEST_UNROLLED = DTYPE == DTYPE_F32 ? 32 : 0;  // quads
+const bool LOOP_Q = NARROW && QUADS_QK > LONGEST_UNROLLED;
+const bool LOOP_OUT = NARROW && QUADS_V > LONGEST_UNROLLED;
+
+vec4 q[QUADS_QK];  // scaled
+
+void loadQ(AttentionParams p, Block b, uint row, uint lane) {
+  if (MERGE_Q) {
+    [[unroll]] for (uint i = 0; i < LOCAL_SIZE; i++) {
+      Address qRow = queryRow(p, b, min(b.firstRow + i, b.rowLimit - 1u));
+      bvec4 mine = bvec4(i == 0u || i == lane);
+      [[unroll]] for (uint d = 0; d < QUADS_QK; d++) q[d] = mix(q[d], loadQuad(qRow, d, HEAD_DIM_QK), mine);
+    }
+    [[unroll]] for (uint d = 0; d < QUADS_QK; d++) q[d] *= p.scale;
+    return;
+  }
+  Address qRow = queryRow(p, b, row);
+  if (LOOP_Q) {
+    float x[4 * QUADS_QK];
+    [[unroll]] for (uint d = 0; d < 4 * QUADS_QK; d++) x[d] = 0.0;
+    [[dont_unroll]] for (uint d = 0; d < HEAD_DIM_QK; d++) {
+      uint safe = min(d, HEAD_DIM_QK - 1u);
+      x[safe] = loadElement(qRow, safe) * p.scale;
+    }
+    [[unroll]] for (uint d = 0; d < 4 * QUADS_QK; d++) q[d / 4][d % 4] = x[d];
+  } else {
+    [[unroll]] for (uint d = 0; d < QUADS_QK; d++) q[d] = loadQuad(qRow, d, HEAD_DIM_QK) * p.scale;
+  }
+}
+
 void main() {
   AttentionParams p = ParamsIn(push.params).value;
   uint lane = gl_LocalInvocationID.x;
@@ -27,10 +63,7 @@ void main() {
   uint row = b.firstRow + lane / FOLD;
   uint safeRow = min(row, b.rowLimit - 1u);
 
-  vec4 q[QUADS_QK];
-  Address qRow = queryRow(p, b, safeRow);
-  [[unroll]] for (uint d = 0; d < QUADS_QK; d++) q[d] = loadQuad(qRow, d, HEAD_DIM_QK) * p.scale;
-
+  loadQ(p, b, safeRow, lane);
   vec4 sums[QUADS_V];
   [[unroll]] for (uint d = 0; d < QUADS_V; d++) sums[d] = vec4(0.0);
   // The sink counts once, so the kernel that combines parts takes it.
@@ -47,7 +80,7 @@ void main() {
       }
       [[unroll]] for (uint d = 0; d < QUADS_QK; d++) {
         [[unroll]] for (uint c = 0; c < KEYS; c++) {
-          vec4 k = loadQuad(kRow[c], d, HEAD_DIM_QK);
+          vec4 k = loadKeyQuad(kRow[c], d, HEAD_DIM_QK);
           s[c] = fma(q[d].x, k.x, s[c]);
           s[c] = fma(q[d].y, k.y, s[c]);
           s[c] = fma(q[d].z, k.z, s[c]);
@@ -85,7 +118,7 @@ void main() {
         [[unroll]] for (uint d = 0; d < QUADS_V; d++) {
           vec4 sum = sums[d] * correction;
           [[unroll]] for (uint c = 0; c < KEYS; c++) {
-            vec4 v = loadQuad(vRow[c], d, HEAD_DIM_V);
+            vec4 v = loadKeyQuad(vRow[c], d, HEAD_DIM_V);
             sum = s[c] == -kInfinity ? sum : fma(vec4(weights[c]), v, sum);
           }
           sums[d] = sum;
@@ -94,7 +127,7 @@ void main() {
         [[unroll]] for (uint d = 0; d < QUADS_V; d++) {
           vec4 sum = sums[d] * correction;
           [[unroll]] for (uint c = 0; c < KEYS; c++) {
-            sum = fma(vec4(weights[c]), loadQuad(vRow[c], d, HEAD_DIM_V), sum);
+            sum = fma(vec4(weights[c]), loadKeyQuad(vRow[c], d, HEAD_DIM_V), sum);
           }
           sums[d] = sum;
         }
@@ -103,7 +136,13 @@ void main() {
   }
 
   if (SPLIT != 0) {
-    [[unroll]] for (uint d = 0; d < HEAD_DIM_V; d++) storePartial(p, b, lane, d, sums[d / 4][d % 4]);
+    if (LOOP_OUT) {
+      float results[4 * QUADS_V];
+      [[unroll]] for (uint d = 0; d < 4 * QUADS_V; d++) results[d] = sums[d / 4][d % 4];
+      [[dont_unroll]] for (uint d = 0; d < HEAD_DIM_V; d++) storePartial(p, b, lane, d, results[min(d, HEAD_DIM_V - 1u)]);
+    } else {
+      [[unroll]] for (uint d = 0; d < HEAD_DIM_V; d++) storePartial(p, b, lane, d, sums[d / 4][d % 4]);
+    }
     storePartial(p, b, lane, PARTIAL_MAXIMUM, maximum);
     storePartial(p, b, lane, PARTIAL_TOTAL, total);
     return;
@@ -113,8 +152,16 @@ void main() {
   bool empty = total == 0.0 || row >= b.seqlenQ;
   float inverse = 1.0 / total;
   Address outAddress = outRow(p, b, row);
-  [[unroll]] for (uint d = 0; d < HEAD_DIM_V; d++) {
-    storeElement(outAddress, d, empty ? 0.0 : sums[d / 4][d % 4] * inverse);
+  if (LOOP_OUT) {
+    float results[4 * QUADS_V];
+    [[unroll]] for (uint d = 0; d < 4 * QUADS_V; d++) results[d] = sums[d / 4][d % 4];
+    [[dont_unroll]] for (uint d = 0; d < HEAD_DIM_V; d++) {
+      storeElement(outAddress, d, empty ? 0.0 : results[min(d, HEAD_DIM_V - 1u)] * inverse);
+    }
+  } else {
+    [[unroll]] for (uint d = 0; d < HEAD_DIM_V; d++) {
+      storeElement(outAddress, d, empty ? 0.0 : sums[d / 4][d % 4] * inverse);
+    }
   }
   if (LSE != 0) storeLse(p, b, row, empty ? -kInfinity : logSumExp(maximum, total));
 }

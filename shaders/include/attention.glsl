@@ -32,6 +32,7 @@ layout(constant_id = SPEC_PACKED) const uint PACKED = 0;
 layout(constant_id = SPEC_PAGE_SIZE) const uint PAGE_SIZE = 0;
 layout(constant_id = SPEC_FOLD) const uint FOLD = 1;
 layout(constant_id = SPEC_SPLIT) const uint SPLIT = 0;
+layout(constant_id = SPEC_WIDENED) const uint WIDENED = 0;
 
 const uint QUADS_QK = (HEAD_DIM_QK + 3) / 4;
 const uint QUADS_V = (HEAD_DIM_V + 3) / 4;
@@ -44,6 +45,12 @@ vec4 loadQuad(Address row, uint quad, const uint headDim) {
     if (4 * quad + i < headDim) x[i] = loadElement(row, 4 * quad + i);
   }
   return x;
+}
+
+// The same of a row of K or V. Copies hold whole quads.
+vec4 loadKeyQuad(Address row, uint quad, const uint headDim) {
+  if (WIDENED != 0) return Vec4sIn(row).v[quad];
+  return loadQuad(row, quad, headDim);
 }
 
 const float kLog2E = 1.4426950408889634;
@@ -182,6 +189,10 @@ Address queryRow(AttentionParams p, Block b, uint row) {
 
 // Row `key` of K or V, whose address and strides are given.
 Address keyRow(AttentionParams p, Block b, Address base, uint strideB, uint strideH, uint strideT, uint key) {
+  if (WIDENED != 0) {
+    uint token = b.batch * strideB + b.headKv * strideH + min(b.keyBase + key, p.seqlenK - 1u) * strideT;
+    return elementAddress(base, token, 4u);
+  }
   if (PAGE_SIZE != 0) {
     uint inside = min(key, max(b.seqlenK, 1u) - 1u);
     uint column = inside / PAGE_SIZE;
@@ -197,7 +208,9 @@ Address keyRowOfK(AttentionParams p, Block b, uint key) {
 }
 
 Address keyRowOfV(AttentionParams p, Block b, uint key) {
-  return keyRow(p, b, push.buffers[BUFFER_V], p.vStrideB, p.vStrideH, p.vStrideT, key);
+  Address base = push.buffers[BUFFER_V];
+  if (WIDENED != 0) base = elementAddress(base, p.widenedV, 4u);
+  return keyRow(p, b, base, p.vStrideB, p.vStrideH, p.vStrideT, key);
 }
 
 Address outRow(AttentionParams p, Block b, uint row) {

@@ -26,7 +26,8 @@
 #define SPEC_PAGE_SIZE 18    // tokens of a page of K and V; 0: contiguous
 #define SPEC_FOLD 19         // query heads of one key/value head that a work-group takes together
 #define SPEC_SPLIT 20        // 1: `splits` work-groups share the keys of a block of rows
-#define SPEC_COUNT 21
+#define SPEC_WIDENED 21      // 1: K and V are the copies in fp32 that the kernel `widen` made
+#define SPEC_COUNT 22
 
 // Order of push.buffers. Lengths and cumulative lengths never come together.
 #define BUFFER_Q 0
@@ -48,6 +49,9 @@
 #define BUFFER_PARTIAL_OUT BUFFER_OUT
 #define BUFFER_PARTIAL_IN BUFFER_K
 
+// Copies in fp32 lie in scratch memory, written in place of `out` and read in place of K and V.
+#define BUFFER_WIDENED BUFFER_OUT
+
 struct AttentionParams {
   uint headsPerGroup;  // num_heads_q / num_heads_kv
   uint headBlocks;     // blocks of query heads per batch entry: FOLD heads of one group each
@@ -57,6 +61,7 @@ struct AttentionParams {
   uint splits;         // work-groups that share the keys of a block of rows
   uint numSequences;   // packed
   uint pages;          // paged: pages of K and V; a stride B is then that of pages
+  uint widenedV;       // elements from the start of the copy of K to that of V
   int windowLeft, windowRight;
   float scale;         // softmax_scale / temperature
   float softcap;

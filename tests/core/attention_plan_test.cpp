@@ -326,6 +326,63 @@ TEST(AttentionPlan, SplitsNothingWhereRowsFillTheDevice) {
   EXPECT_EQ(planFor(cpuFacts(), attentionDesc({.batch = 8, .seqlenQ = 512, .seqlenK = 512})).kernel, "scalar_rows");
 }
 
+// 16-bit types on a CPU: K and V are converted once, rows padded to whole quads.
+TEST(AttentionPlan, WidensKAndVThatManyRowsRead) {
+  const SaccadeAttentionDesc desc = attentionDesc(
+      {.batch = 2, .headsQ = 6, .headsKv = 3, .seqlenQ = 100, .seqlenK = 77, .headDimQk = 63, .headDimV = 20}, SACCADE_DTYPE_BF16);
+  const PlanDraft plan = planFor(cpuFacts(), desc);
+  EXPECT_EQ(plan.kernel, "widened_rows");
+  ASSERT_EQ(plan.steps.size(), 2u);
+  const core::StepDraft& widen = plan.steps[0];
+  const core::StepDraft& rows = plan.steps[1];
+  EXPECT_STREQ(widen.shader->name, "widen_bf16_native");
+  EXPECT_STREQ(rows.shader->name, "scalar_rows_bf16_native");
+  EXPECT_EQ(widen.specialisation.at(SPEC_WIDENED), 0u);
+  EXPECT_EQ(rows.specialisation.at(SPEC_WIDENED), 1u);
+  EXPECT_EQ(widen.groups, 2u * 2 * 3 * 10);  // K and V, 2 entries, 3 heads, 77 keys by 8
+  EXPECT_EQ(widen.slots.at(BUFFER_K), core::kSlotK);
+  EXPECT_EQ(widen.slots.at(BUFFER_OUT), core::kSlotScratch);
+  EXPECT_EQ(rows.slots.at(BUFFER_K), core::kSlotScratch);
+  EXPECT_EQ(rows.slots.at(BUFFER_V), core::kSlotScratch);
+  EXPECT_EQ(rows.slots.at(BUFFER_OUT), core::kSlotOut);
+  EXPECT_FALSE(widen.barrierBefore);
+  EXPECT_TRUE(rows.barrierBefore);
+  EXPECT_EQ(paramsOf(widen).headBlocks, 3u);
+  EXPECT_EQ(paramsOf(widen).kStrideT, 63u);
+  EXPECT_EQ(paramsOf(rows).headBlocks, 6u);
+  EXPECT_EQ(paramsOf(rows).kStrideT, 64u);
+  EXPECT_EQ(paramsOf(rows).vStrideB, 20u * 77 * 3);
+  EXPECT_EQ(paramsOf(widen).widenedV, 2u * 3 * 77 * 64);
+  EXPECT_EQ(paramsOf(rows).widenedV, 2u * 3 * 77 * 64);
+  EXPECT_EQ(plan.scratchBytes(), 4u * 2 * 3 * 77 * (64 + 20));
+}
+
+TEST(AttentionPlan, WidensNothingWithoutNeed) {
+  const AttentionShape many{.batch = 1, .headsQ = 6, .headsKv = 3, .seqlenQ = 32, .seqlenK = 77};
+  AttentionShape few = many;
+  few.seqlenQ = 31;
+  EXPECT_EQ(planFor(cpuFacts(), attentionDesc(many, SACCADE_DTYPE_F16)).kernel, "widened_rows");
+  EXPECT_EQ(planFor(cpuFacts(), attentionDesc(few, SACCADE_DTYPE_F16)).kernel, "scalar_rows");
+  EXPECT_EQ(planFor(cpuFacts(), attentionDesc(many)).kernel, "scalar_rows");
+  EXPECT_EQ(planFor(desktopGpuFacts(), attentionDesc(many, SACCADE_DTYPE_F16)).kernel, "scalar_tiled");
+  AttentionShape noKeys = many;
+  noKeys.seqlenK = 0;
+  const PlanDraft plan = planFor(cpuFacts(), withKernel(attentionDesc(noKeys, SACCADE_DTYPE_F16), "widened_rows"));
+  EXPECT_EQ(plan.steps.size(), 1u);
+  EXPECT_EQ(plan.scratchBytes(), 0u);
+}
+
+// 65536 heads of 65536 keys that all lie in one place: the tensors are small, their copies are not.
+TEST(AttentionPlan, WidensNothingThatGrowsPastIndices) {
+  SaccadeAttentionDesc desc = attentionDesc(
+      {.batch = 1, .headsQ = 65536, .headsKv = 65536, .seqlenQ = 1, .seqlenK = 65536, .headDimQk = 1, .headDimV = 1}, SACCADE_DTYPE_F16);
+  desc.k.strides[1] = desc.v.strides[1] = 0;
+  desc.k.strides[0] = desc.v.strides[0] = desc.k.strides[2] = desc.v.strides[2] = desc.k.strides[3] = desc.v.strides[3] = 1;
+  const std::optional<core::Refusal> refusal = refusalOf([&] { planFor(cpuFacts(), withKernel(desc, "widened_rows")); });
+  ASSERT_TRUE(refusal);
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "copies of K and V in fp32 have 34359738368 elements", refusal->text);
+}
+
 TEST(AttentionPlan, KeepsThePipelinesOfADecodeLoopAsTheCacheGrows) {
   const auto specialisations = [](int64_t keys) {
     const PlanDraft plan = planFor(cpuFacts(), attentionDesc({.batch = 1, .seqlenQ = 1, .seqlenK = keys}));
