@@ -99,7 +99,10 @@ Estimate estimateSplitKv(const DeviceFacts& facts, const AttentionProblem& probl
 
 Estimate estimateWidenedRows(const DeviceFacts& facts, const AttentionProblem& problem) {
   constexpr uint64_t kFewestRows = 64;
+  constexpr uint64_t kMostElements = 8 << 20;  // of the copies: 32 MiB of scratch memory
   const uint64_t group = problem.numHeadsKv == 0 ? 0 : problem.numHeadsQ / problem.numHeadsKv;
+  const uint64_t copies = widenedSizes(problem, problem.headDimQk).elements + widenedSizes(problem, problem.headDimV).elements;
+  if (copies > kMostElements) return {6, "copies of K and V in fp32 take more than 32 MiB"};
   if (isCpu(facts) && problem.q.dtype != SACCADE_DTYPE_F32 && rowsPerEntry(problem) * group >= kFewestRows) {
     return {0.8, "a CPU device converts each key once, not once per block of rows"};
   }

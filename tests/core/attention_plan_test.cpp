@@ -372,6 +372,16 @@ TEST(AttentionPlan, WidensNothingWithoutNeed) {
   EXPECT_EQ(plan.scratchBytes(), 0u);
 }
 
+// 131072 keys of 32 channels in K and V: copies of 32 MiB. A key more, and each block of rows converts for itself.
+TEST(AttentionPlan, WidensNothingThatTakesMuchMemory) {
+  AttentionShape shape{.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 131072, .seqlenK = 131072, .headDimQk = 32, .headDimV = 32};
+  EXPECT_EQ(planFor(cpuFacts(), attentionDesc(shape, SACCADE_DTYPE_F16)).scratchBytes(), 32u << 20);
+  shape.seqlenK++;
+  const PlanDraft plan = planFor(cpuFacts(), attentionDesc(shape, SACCADE_DTYPE_F16));
+  EXPECT_EQ(plan.kernel, "scalar_rows");
+  EXPECT_EQ(plan.scratchBytes(), 0u);
+}
+
 // 65536 heads of 65536 keys that all lie in one place: the tensors are small, their copies are not.
 TEST(AttentionPlan, WidensNothingThatGrowsPastIndices) {
   SaccadeAttentionDesc desc = attentionDesc(

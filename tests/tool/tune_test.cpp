@@ -75,6 +75,20 @@ TEST(Tune, FileDecidesPlans) {
   EXPECT_TRUE(contains(result.err, "it does not exist"));
 }
 
+TEST(Tune, KeepsItsFileBesideTheOtherCaches) {
+  const TemporaryFolder folder;
+  const std::map<std::string, std::string> here{{"SACCADE_TUNING", ""}, {"SACCADE_CACHE", folder.path()}};
+  const ProgramResult result = tune(std::vector<std::string>{"--budget", "1", "--json"} + kSmallShape, here);
+  ASSERT_EQ(result.exitCode, 0) << result.err;
+  const std::filesystem::path file = json::parse(result.out)["file"].get<std::string>();
+  EXPECT_EQ(file.parent_path(), folder.path());
+  EXPECT_TRUE(startsWith(file.filename(), "tuning-"));
+  json content = json::parse(contentOf(file));
+  content["entries"] = json::array({{{"problem", "attention f32 dqk64 dv64 tq128 tk128 heads1 group1"}, {"kernel", "scalar_rows keys=2"}}});
+  folder.file(file.filename(), content.dump());
+  EXPECT_TRUE(contains(json::parse(saccade({"plan", "--json"}, here).out)["reason"], "tuned: "));
+}
+
 TEST(Tune, LeavesTheFileAloneInADryRun) {
   const TemporaryFolder folder;
   const ProgramResult result = tune(std::vector<std::string>{"--budget", "1", "--dry-run", "--file", folder / "tuning.json"} + kSmallShape);
