@@ -66,7 +66,7 @@ struct EndOfMemory::State {
   void open();
   Range& place(std::size_t bytes);
   Range& place(const std::vector<std::byte>& bytes);
-  void run(const AttentionDesc& desc, const SaccadeAttentionBuffers& buffers);
+  void run(const AttentionDesc& desc, SaccadeAttentionBuffers buffers);  // scratch memory is placed here
   void release();
 
   Device other;
@@ -168,11 +168,15 @@ Range& EndOfMemory::State::place(const std::vector<std::byte>& bytes) {
   return range;
 }
 
-void EndOfMemory::State::run(const AttentionDesc& desc, const SaccadeAttentionBuffers& buffers) {
+void EndOfMemory::State::run(const AttentionDesc& desc, SaccadeAttentionBuffers buffers) {
   SaccadePlan plan = nullptr;
   const SaccadeAttentionDesc c = desc.toC();
   detail::check(
       [&](SaccadeMessage* message) { return saccadeCreateAttentionPlan(context, &c, &plan, message); });
+  SaccadePlanInfo planInfo{};
+  saccadeGetPlanInfo(plan, &planInfo);
+  const auto scratch = static_cast<std::size_t>(planInfo.scratchBytes);
+  if (scratch > 0) buffers.scratch = place((scratch + 15) / 16 * 16).device;  // aligned to 16 bytes as well
   VkCommandPool pool = VK_NULL_HANDLE;
   const VkCommandPoolCreateInfo poolInfo{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr, 0,
                                          handles.queueFamily};
