@@ -12,7 +12,7 @@
 
 #include "descriptions.hpp"
 #include "device/facts.hpp"
-#include "kernels/shader_table.hpp"
+#include "kernels/registry.hpp"
 #include "logical_device.hpp"
 
 namespace saccade::compile {
@@ -81,7 +81,8 @@ void checkModules(const Context& context, Access access, Totals& totals) {
       continue;
     }
     for (const char* dtype : {"f32", "f16", "bf16"}) {
-      const std::string module = fmt::format("{}_{}{}", kernel.name, dtype, kSuffix[static_cast<int>(access)]);
+      const char* stem = core::kernelEntry(kernel.name).module;
+      const std::string module = fmt::format("{}_{}{}", stem, dtype, kSuffix[static_cast<int>(access)]);
       if (totals.modules.contains(module)) continue;
       totals.failures++;
       fmt::print("FAILED: module {} was never compiled\n", module);
