@@ -178,20 +178,18 @@ void addCombine(const DeviceFacts& facts, const AttentionProblem& p, const Atten
 // Before the draft's one step K and V are copied to scratch memory as fp32, and that step reads the copies.
 void addWiden(const DeviceFacts& facts, const AttentionProblem& p, const AttentionTile& tile, PlanDraft& draft) {
   const WidenedSizes k = widenedSizes(p, p.headDimQk), v = widenedSizes(p, p.headDimV);
-  AttentionTile widenTile = tile;
-  widenTile.widened = false;
-  StepDraft widen = makeStep(facts, p, "widen", widenTile);
   AttentionParams params = makeParams(p, tile);
   params.widenedV = static_cast<uint32_t>(k.elements);
-  params.headBlocks = p.numHeadsKv;
-  widen.setParams(params);
-  constexpr uint64_t kTokens = 8;  // as in the shader
-  widen.groups = 2 * (k.elements / k.strideH) * ((p.seqlenK + kTokens - 1) / kTokens);
+
+  StepDraft widen = makeStep(facts, p, "widen", tile);
+  widen.specialisation[SPEC_WIDENED] = 0;  // it reads K and V themselves
+  AttentionParams widenParams = params;
+  widenParams.headBlocks = p.numHeadsKv;
+  widen.setParams(widenParams);
+  widen.groups = 2 * (k.elements / k.strideH) * ((uint64_t{p.seqlenK} + WIDEN_TOKENS - 1) / WIDEN_TOKENS);
   widen.slots[BUFFER_WIDENED] = kSlotScratch;
 
   StepDraft& rows = draft.steps.back();
-  params = makeParams(p, tile);
-  params.widenedV = static_cast<uint32_t>(k.elements);
   const auto strides = [](const WidenedSizes& sizes, uint& b, uint& h, uint& t) {
     b = static_cast<uint32_t>(sizes.strideB);
     h = static_cast<uint32_t>(sizes.strideH);

@@ -34,8 +34,10 @@ DeviceState::DeviceState(Instance instance, ListedDevice chosen, DeviceSettings 
       summary_(std::move(chosen.summary)), settings_(std::move(settings)) {
   createDevice();
   createAllocator();
-  createPipelineCache();
-  createContext();
+  VkPhysicalDeviceProperties properties{};
+  vkGetPhysicalDeviceProperties(physicalDevice_, &properties);
+  createPipelineCache(properties);
+  createContext(properties);
 }
 
 DeviceState::~DeviceState() {
@@ -96,9 +98,7 @@ void DeviceState::createAllocator() {
   allocator_.reset(allocator);
 }
 
-void DeviceState::createPipelineCache() {
-  VkPhysicalDeviceProperties properties{};
-  vkGetPhysicalDeviceProperties(physicalDevice_, &properties);
+void DeviceState::createPipelineCache(const VkPhysicalDeviceProperties& properties) {
   PipelineCacheOwner owner{properties.vendorID, properties.deviceID, properties.driverVersion};
   std::copy(std::begin(properties.pipelineCacheUUID), std::end(properties.pipelineCacheUUID), owner.uuid.begin());
   std::filesystem::path file;
@@ -112,9 +112,7 @@ std::uint64_t DeviceState::uncachedPipelines() const {
   return statistics.pipelinesCreated - statistics.pipelineCacheHits;
 }
 
-void DeviceState::createContext() {
-  VkPhysicalDeviceProperties properties{};
-  vkGetPhysicalDeviceProperties(physicalDevice_, &properties);
+void DeviceState::createContext(const VkPhysicalDeviceProperties& properties) {
   const Tuning tuning = readTuning(settings_.tuning, settings_.cacheFolder, properties);
   tuningFile_ = tuning.file.string();
   const DeviceHandles own = handles();

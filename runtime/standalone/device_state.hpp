@@ -86,8 +86,8 @@ class DeviceState {
 
   void createDevice();
   void createAllocator();
-  void createPipelineCache();
-  void createContext();
+  void createPipelineCache(const VkPhysicalDeviceProperties& properties);
+  void createContext(const VkPhysicalDeviceProperties& properties);
   std::uint64_t uncachedPipelines() const;
 
   // In the order of creation; everything is destroyed in the reverse order.

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "tune/tuning_format.hpp"
+
 namespace saccade::runtime {
 namespace {
-
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 20;  // the core reads no more
 
 // "tuning-llvmpipe_LLVM_19_1_7_256_bits-00010005-00000000-06801006.json": for people first, unique by the numbers.
 std::string fileName(const VkPhysicalDeviceProperties& device) {
@@ -37,7 +37,7 @@ Tuning readTuning(const std::string& asked, const std::filesystem::path& cacheFo
   if (!std::filesystem::exists(status)) return asked.empty() ? tuning : cannot("it does not exist");
   if (!std::filesystem::is_regular_file(status)) return cannot("it is not a regular file");
   const std::uintmax_t bytes = std::filesystem::file_size(tuning.file, error);
-  if (!error && bytes > kMostBytes) return cannot(fmt::format("it has {} bytes, more than the {} that one may have", bytes, kMostBytes));
+  if (!error && bytes > kMostTuningBytes) return cannot(fmt::format("it has {} bytes, more than the {} that one may have", bytes, kMostTuningBytes));
   std::ifstream stream(tuning.file, std::ios::binary);
   if (!stream) return cannot("it cannot be opened");
   tuning.content.assign(std::istreambuf_iterator<char>(stream), {});

@@ -14,13 +14,12 @@
 
 #include "io/atomic_file.hpp"
 #include "io/file_error.hpp"
+#include "tune/tuning_format.hpp"
 
 namespace saccade::tune {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-constexpr int kVersion = 1;
 
 // Held by one process at a time, and by one thread of it.
 class Lock {
@@ -44,8 +43,8 @@ class Lock {
 };
 
 json emptyFile(const SaccadeDeviceFacts& facts) {
-  return {{"format", "saccade tuning"},
-          {"version", kVersion},
+  return {{"format", kTuningFormat},
+          {"version", kTuningVersion},
           {"library", fmt::format("{}.{}.{}", SACCADE_VERSION_MAJOR, SACCADE_VERSION_MINOR, SACCADE_VERSION_PATCH)},
           {"device",
            {{"name", facts.deviceName},
@@ -63,8 +62,8 @@ json valueAt(const json& object, const char* name) {
 
 void refuseToReplace(const std::filesystem::path& path, const json& old, const json& fresh) {
   if (valueAt(old, "format") != fresh["format"]) return;
-  if (const json version = valueAt(old, "version"); version.is_number_integer() && version > kVersion) {
-    throw io::FileError(path, "version", version.dump(), fmt::format("this program writes version {}; choose another file", kVersion));
+  if (const json version = valueAt(old, "version"); version.is_number_integer() && version > kTuningVersion) {
+    throw io::FileError(path, "version", version.dump(), fmt::format("this program writes version {}; choose another file", kTuningVersion));
   }
   for (const char* name : {"name", "vendor_id", "device_id"}) {
     const json value = valueAt(valueAt(old, "device"), name);

@@ -7,13 +7,13 @@
 #include "attention/choice.hpp"
 #include "kernels/registry.hpp"
 #include "ops/matmul_choice.hpp"
+#include "tune/tuning_format.hpp"
 
 namespace saccade::core {
 namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr int kMaxDepth = 8;
 
 std::string libraryVersion() {
@@ -33,7 +33,7 @@ std::string excerpt(const json& value) {
 }
 
 json parse(std::string_view text) {
-  if (text.size() > kMaxBytes) ignore("tuning", "it has {} bytes, more than the {} that one may have", text.size(), kMaxBytes);
+  if (text.size() > kMostTuningBytes) ignore("tuning", "it has {} bytes, more than the {} that one may have", text.size(), kMostTuningBytes);
   try {
     return json::parse(text, [](int depth, json::parse_event_t, json&) {
       if (depth > kMaxDepth) ignore("tuning", "it is nested deeper than {} levels", kMaxDepth);
@@ -67,14 +67,14 @@ void requireEqual(const json& object, std::string_view path, std::string_view na
 
 // Refuses files of another kind, another version or another device.
 void checkHeader(const json& file, const DeviceFacts& facts) {
-  if (text(file, "", "format") != "saccade tuning") {
-    ignore("format", "format is {}; it must be \"saccade tuning\"", excerpt(file["format"]));
+  if (text(file, "", "format") != kTuningFormat) {
+    ignore("format", "format is {}; it must be \"{}\"", excerpt(file["format"]), kTuningFormat);
   }
   const json& version = member(file, "", "version");
-  if (version != TuningTable::kVersion) {
-    const bool newer = version.is_number_integer() && version > TuningTable::kVersion;
+  if (version != kTuningVersion) {
+    const bool newer = version.is_number_integer() && version > kTuningVersion;
     ignore("version", "version is {}, {}; this library reads version {}", excerpt(version),
-           newer ? "newer than this library" : "which does not exist any more", TuningTable::kVersion);
+           newer ? "newer than this library" : "which does not exist any more", kTuningVersion);
   }
   // Kernels change from one version to the next, and what was measured of them with it.
   requireEqual(file, "", "library", libraryVersion(), "this library");

@@ -14,8 +14,6 @@ namespace saccade::core {
 
 class TuningTable {
  public:
-  static constexpr int kVersion = 1;  // of the file; a change of its meaning raises it
-
   // What was found for the problems of a key (tuningKey), or null.
   const KernelRequest* find(const std::string& key) const {
     const auto found = entries_.find(key);

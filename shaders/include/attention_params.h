@@ -51,6 +51,7 @@
 
 // Copies in fp32 lie in scratch memory, written in place of `out` and read in place of K and V.
 #define BUFFER_WIDENED BUFFER_OUT
+#define WIDEN_TOKENS 8  // of K or V, copied by a work-group
 
 struct AttentionParams {
   uint headsPerGroup;  // num_heads_q / num_heads_kv

@@ -14,6 +14,7 @@
 #include "mock_driver.hpp"
 #include "ops/matmul_plan.hpp"
 #include "shared_memory.hpp"
+#include "tune/tuning_format.hpp"
 #include "tune/tuning_table.hpp"
 
 namespace saccade::core {
@@ -35,7 +36,7 @@ std::string keyOf(const SaccadeAttentionDesc& desc) { return core::tuningKey(cor
 
 json fileFor(const core::DeviceFacts& facts) {
   return {{"format", "saccade tuning"},
-          {"version", core::TuningTable::kVersion},
+          {"version", kTuningVersion},
           {"library", std::to_string(SACCADE_VERSION_MAJOR) + "." + std::to_string(SACCADE_VERSION_MINOR) + "." +
                           std::to_string(SACCADE_VERSION_PATCH)},
           {"device",
