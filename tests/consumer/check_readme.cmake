@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails unless README.md shows the marked part of host_program.c, word for word (indentation apart).
+# Fails unless README.md shows the marked part of the program, word for word (indentation apart).
 file(READ "${PROGRAM}" program)
 file(READ "${README}" readme)
 string(REGEX MATCH "README begin\\] \\*/\n(.*)  /\\* \\[README end" match "${program}")
