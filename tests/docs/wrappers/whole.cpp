@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A source file as it stands.
+BLOCK
