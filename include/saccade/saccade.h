@@ -45,6 +45,7 @@ extern "C" {
 #define SACCADE_VERSION_MAJOR 0
 #define SACCADE_VERSION_MINOR 1
 #define SACCADE_VERSION_PATCH 0
+#define SACCADE_VERSION VK_MAKE_API_VERSION(0, SACCADE_VERSION_MAJOR, SACCADE_VERSION_MINOR, SACCADE_VERSION_PATCH)
 
 #if defined(_WIN32) && defined(SACCADE_SHARED)
 #  ifdef SACCADE_BUILDING
@@ -77,15 +78,19 @@ typedef struct SaccadeMessage {
   char text[960];  /* one sentence for people: field, value, what is allowed, the way out */
 } SaccadeMessage;
 
+/* SACCADE_VERSION of the library that is linked, which need not be the header's. Until 1.0 a library takes hosts that were
+ * compiled with its own minor version and no other. */
+SACCADE_API uint32_t saccadeGetVersion(void);
+
 /* The name of a status, e.g. "invalid argument". Static storage; never NULL. */
 SACCADE_API const char* saccadeGetStatusName(SaccadeStatus status);
 
 /* Device. */
 
-/* One thing that a host enables when it creates its VkDevice. All strings have static storage. */
+/* One thing that a host enables when it creates its VkInstance and VkDevice. All strings have static storage. */
 typedef struct SaccadeRequirement {
-  const char* name;       /* feature, extension or property, e.g. "bufferDeviceAddress" */
-  const char* structName; /* the structure that the feature sits in, or "extension", "property" */
+  const char* name;       /* e.g. "bufferDeviceAddress", "VK_EXT_debug_utils" */
+  const char* structName; /* the structure that the feature or version sits in, or "instance extension" */
   const char* buys;       /* what it is needed for */
   VkBool32 required;      /* VK_FALSE: recommended */
   VkBool32 available;     /* the physical device has it */
@@ -136,8 +141,22 @@ typedef struct SaccadeDeviceFacts {
 /* Opaque: a VkDevice of the host, as Saccade sees it, with its pipelines. */
 typedef struct SaccadeContextT* SaccadeContext;
 
+typedef enum SaccadeSeverity {
+  SACCADE_SEVERITY_DEBUG = 0,   /* each pipeline with its time, each plan with its reasons or why it was refused */
+  SACCADE_SEVERITY_INFO = 1,    /* each context, and what it would gain if the host enabled more */
+  SACCADE_SEVERITY_WARNING = 2, /* works, but not as asked: a tuning file that is ignored */
+  SACCADE_SEVERITY_ERROR = 3,   /* misuse that no status can report: a handle destroyed while in use */
+  SACCADE_SEVERITY_MAX_ENUM = 0x7fffffff
+} SaccadeSeverity;
+
+/* Gets one message, a sentence without a line break at its end, which lives as long as the call. Called on the thread that
+ * calls Saccade, or on one that it has made to create pipelines, several at once where several threads do; it must not call
+ * Saccade. */
+typedef void (*SaccadeLogCallback)(void* userData, SaccadeSeverity severity, const char* text);
+
 typedef struct SaccadeContextCreateInfo {
   uint32_t structSize; /* sizeof(SaccadeContextCreateInfo) */
+  uint32_t headerVersion; /* SACCADE_VERSION of the header that the host was compiled with */
   uint32_t apiVersion; /* VkApplicationInfo::apiVersion of the instance; at least VK_API_VERSION_1_2 */
   VkInstance instance;
   VkPhysicalDevice physicalDevice;
@@ -151,40 +170,62 @@ typedef struct SaccadeContextCreateInfo {
   const char* kernel; /* optional: every plan uses this kernel variant or is refused (SACCADE_KERNEL of the tools); with the
                          fields of a tile behind it as in "scalar_rows keys=4", that tile or the plan is refused */
   const void* tuning; /* optional: the content of a tuning file, as `saccade tune` writes them. Read during the call. One that
-                         is corrupt, of another device, driver or version has no effect: see saccadeGetTuningInfo */
+                         is corrupt, of another device, driver or version has no effect: see SaccadeContextInfo::tuningIgnored */
   size_t tuningSize;  /* bytes */
   /* Milliseconds that one vkCmdDispatch should take at most, so that no watchdog of a driver or a desktop steps in: longer
    * work is cut into dispatches of fewer work-groups. > 0; INFINITY: never cut. See saccadeReportTime. */
   double dispatchBudget;
+  /* VK_EXT_debug_utils is enabled on the instance: pipelines, buffers and memory of the context get names, and every recorded
+   * operator is a labelled region, e.g. "saccade attention scalar_rows f32 B1 Hq12 ...". */
+  VkBool32 debugUtils;
+  /* Checks handles: use after destruction, a plan recorded into a command buffer of another device (as far as the Vulkan loader
+   * tells devices apart), a plan destroyed while a thread records it. Costs a lock per call. The default function
+   * switches it on where NDEBUG is not defined. */
+  VkBool32 checkUse;
+  /* Optional: messages of at least logSeverity. The environment variable SACCADE_LOG (debug, info, warning, error or off) prints
+   * them to stderr as well; without either, errors alone are printed there. */
+  SaccadeLogCallback logCallback;
+  void* logUserData;
+  SaccadeSeverity logSeverity; /* default: WARNING */
 } SaccadeContextCreateInfo;
 
 static inline SaccadeContextCreateInfo saccadeContextCreateInfoDefault(void) {
   SaccadeContextCreateInfo info;
   memset(&info, 0, sizeof info);
   info.structSize = (uint32_t)sizeof info;
+  info.headerVersion = SACCADE_VERSION;
   info.apiVersion = VK_API_VERSION_1_2;
   info.dispatchBudget = 100.0;
+  info.logSeverity = SACCADE_SEVERITY_WARNING;
+#ifndef NDEBUG
+  info.checkUse = VK_TRUE;
+#endif
   return info;
 }
 
 /* Creates a context. Compiles nothing yet: pipelines are created with the first plan that needs them.
- * Errors: INVALID_ARGUMENT (a null handle), DEVICE_REQUIREMENTS (names the missing feature), OUT_OF_MEMORY. */
+ * Errors: INVALID_ARGUMENT (a null handle, a structure of another version), DEVICE_REQUIREMENTS (names the missing feature), OUT_OF_MEMORY. */
 SACCADE_API SaccadeStatus saccadeCreateContext(const SaccadeContextCreateInfo* info, SaccadeContext* context,
                                                SaccadeMessage* message);
 
-/* NULL is allowed. All plans of the context must have been destroyed. */
+/* NULL is allowed. All plans of the context must have been destroyed: while one exists, an error is logged and nothing
+ * destroyed. */
 SACCADE_API void saccadeDestroyContext(SaccadeContext context);
 
 /* The facts that plans are made from. The pointer lives as long as the context. */
 SACCADE_API const SaccadeDeviceFacts* saccadeGetDeviceFacts(SaccadeContext context);
 
-/* What became of the tuning file that the context was created with. */
-typedef struct SaccadeTuningInfo {
-  uint32_t entryCount; /* problems for which it has a kernel; 0 without a file and with one that was ignored */
-  const char* ignored; /* why it was ignored, naming the field; "" if it was not. Lives as long as the context */
-} SaccadeTuningInfo;
+/* A context explains itself. Strings and arrays live as long as the context. */
+typedef struct SaccadeContextInfo {
+  uint32_t gainCount;
+  const SaccadeRequirement* gains; /* what the device has and the host did not enable, and what each would buy */
+  uint32_t planCount;              /* plans that exist now */
+  uint32_t tuningEntryCount;       /* problems for which the tuning file has a kernel; 0 without one and with one that was ignored */
+  const char* tuningIgnored;       /* why it was ignored, naming the field; "" if it was not */
+} SaccadeContextInfo;
 
-SACCADE_API void saccadeGetTuningInfo(SaccadeContext context, SaccadeTuningInfo* info);
+/* Thread-safe and cheap: nothing is asked of the driver. */
+SACCADE_API void saccadeGetContextInfo(SaccadeContext context, SaccadeContextInfo* info);
 
 /* What a context has done so far. */
 typedef struct SaccadeContextStatistics {
@@ -511,7 +552,8 @@ SACCADE_API SaccadeStatus saccadeCreateActivationPlan(SaccadeContext context, co
 SACCADE_API SaccadeStatus saccadeCreatePatchEmbedPlan(SaccadeContext context, const SaccadePatchEmbedDesc* desc,
                                                       SaccadePlan* plan, SaccadeMessage* message);
 
-/* NULL is allowed. No command buffer that holds the plan may still be executing. */
+/* NULL is allowed. No command buffer that holds the plan may still be executing, and no thread be recording it: with checkUse
+ * an error is logged then and nothing destroyed. */
 SACCADE_API void saccadeDestroyPlan(SaccadePlan plan);
 
 /* A plan explains itself. Strings live as long as the plan. */

@@ -106,7 +106,7 @@ using KernelInfo = SaccadeKernelInfo;
 using PlanInfo = SaccadePlanInfo;
 using ContextStatistics = SaccadeContextStatistics;
 using Requirement = SaccadeRequirement;
-using TuningInfo = SaccadeTuningInfo;
+using ContextInfo = SaccadeContextInfo;
 
 // Bytes of one element; 0 for None.
 constexpr std::size_t dtypeSize(Dtype dtype) {
@@ -451,6 +451,11 @@ struct ContextDesc {
   std::string kernel;  // every plan uses this kernel variant or is refused; empty: free choice
   std::string tuning;  // the content of a tuning file; empty: none
   double dispatchBudget = 100;  // milliseconds of one dispatch
+  bool debugUtils = false;      // VK_EXT_debug_utils is enabled on the instance
+  std::optional<bool> checkUse; // as SaccadeContextCreateInfo::checkUse; none: that of saccadeContextCreateInfoDefault
+  SaccadeLogCallback logCallback = nullptr;
+  void* logUserData = nullptr;
+  SaccadeSeverity logSeverity = SACCADE_SEVERITY_WARNING;  // the least that the callback gets
 };
 
 // Owns a SaccadeContext. May be used from several threads at once. Outlives its plans; the VkDevice outlives
@@ -474,6 +479,11 @@ class Context {
     info.tuning = desc.tuning.data();
     info.tuningSize = desc.tuning.size();
     info.dispatchBudget = desc.dispatchBudget;
+    info.debugUtils = detail::toBool(desc.debugUtils);
+    if (desc.checkUse) info.checkUse = detail::toBool(*desc.checkUse);
+    info.logCallback = desc.logCallback;
+    info.logUserData = desc.logUserData;
+    info.logSeverity = desc.logSeverity;
     detail::check([&](SaccadeMessage* m) { return saccadeCreateContext(&info, &handle_, m); });
   }
   Context(Context&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
@@ -502,10 +512,11 @@ class Context {
     });
   }
 
-  // What became of the tuning file. Strings in it live as long as the context.
-  TuningInfo tuning() const {
-    TuningInfo info{};
-    saccadeGetTuningInfo(handle_, &info);
+  // What it would gain if the host enabled more, how many plans there are, what became of the tuning file. Strings and arrays
+  // in it live as long as the context.
+  ContextInfo info() const noexcept {
+    ContextInfo info{};
+    saccadeGetContextInfo(handle_, &info);
     return info;
   }
 

@@ -10,13 +10,23 @@
 namespace saccade::core {
 namespace {
 
+std::string versionText(uint32_t version) {
+  return std::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version));
+}
+
 void requireHandle(bool given, const char* field) {
   if (!given) refuse(field, "{} is null; it is required", field);
 }
 
-}  // namespace
-
-Context::Context(const SaccadeContextCreateInfo& info) {
+// Refuses what can be seen without asking Vulkan.
+const SaccadeContextCreateInfo& checked(const SaccadeContextCreateInfo& info) {
+  // Comes first: it says which structure this is.
+  if (info.headerVersion >> 12 != SACCADE_VERSION >> 12) {
+    refuse("headerVersion",
+           "the host was compiled with saccade.h {}, this library is {}; compile and link the same minor version, and start from "
+           "saccadeContextCreateInfoDefault()",
+           versionText(info.headerVersion), versionText(SACCADE_VERSION));
+  }
   if (info.structSize != sizeof(SaccadeContextCreateInfo)) {
     refuse("structSize", "structSize is {}, this library expects {}; start from saccadeContextCreateInfoDefault()",
            info.structSize, sizeof(SaccadeContextCreateInfo));
@@ -26,9 +36,20 @@ Context::Context(const SaccadeContextCreateInfo& info) {
   requireHandle(info.device != VK_NULL_HANDLE, "device");
   requireHandle(info.getInstanceProcAddr != nullptr, "getInstanceProcAddr");
   requireHandle(info.enabledFeatures != nullptr, "enabledFeatures");
+  if (info.enabledFeatures->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2) {
+    refuse("enabledFeatures", "enabledFeatures->sType is {}; it must be VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2 ({})",
+           static_cast<int>(info.enabledFeatures->sType), static_cast<int>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2));
+  }
   if (!(info.dispatchBudget > 0)) {
     refuse("dispatchBudget", "dispatchBudget is {} ms; it must be above 0, INFINITY to leave all work in one piece", info.dispatchBudget);
   }
+  return info;
+}
+
+}  // namespace
+
+Context::Context(const SaccadeContextCreateInfo& info)
+    : log_(checked(info)), checksUse_(info.checkUse == VK_TRUE), device_(info.device), checkedUse_(checksUse_) {
   dispatchBudget_ = info.dispatchBudget;
   if (info.kernel != nullptr && *info.kernel != '\0') {
     requireKnownKernel(parseKernelRequest(forcedKernel_ = info.kernel).kernel);
@@ -38,14 +59,20 @@ Context::Context(const SaccadeContextCreateInfo& info) {
 
   instanceFunctions_ = loadInstanceFunctions(info.instance, info.getInstanceProcAddr);
   functions_ = loadDeviceFunctions(info.device, instanceFunctions_.vkGetDeviceProcAddr);
-  const FeatureSet enabled = readFeatures(info.enabledFeatures);
+  if (info.debugUtils == VK_TRUE) debugUtils_ = DebugUtils(info.instance, info.device, info.getInstanceProcAddr);
+  FeatureSet enabled = readFeatures(info.enabledFeatures);
   facts_ = queryFacts(instanceFunctions_, info.physicalDevice, info.apiVersion, enabled);
+  enabled.vulkan13 = facts_.apiVersion >= VK_API_VERSION_1_3;
+  enabled.debugUtils = debugUtils_.on();
+  const FeatureSet available = availableFeatures(instanceFunctions_, info.physicalDevice, info.getInstanceProcAddr);
   for (const FeatureRequirement& requirement : featureRequirements()) {
-    if (requirement.required && !(enabled.*requirement.member)) {
+    if (enabled.*requirement.member) continue;
+    if (requirement.required) {
       throw Refusal(SACCADE_ERROR_DEVICE_REQUIREMENTS, requirement.name,
                     std::format("{} of {} is not enabled on {}; it is required: {}", requirement.name,
                                 requirement.structName, facts_.deviceName, requirement.buys));
     }
+    if (available.*requirement.member) gains_.push_back(toC(requirement, true));
   }
   for (const KernelEntry& entry : kernelRegistry()) leftOut_.push_back(leftOutModules(entry));
   if (info.tuning != nullptr && info.tuningSize > 0) {
@@ -55,14 +82,32 @@ Context::Context(const SaccadeContextCreateInfo& info) {
       tuningIgnored_ = refusal.text;
     }
   }
-  pipelines_.emplace(functions_, info.device, info.pipelineCache, callbacks,
-                     facts_.apiVersion >= VK_API_VERSION_1_3, isCpu(facts_) ? kUnknownCpuPace : kUnknownGpuPace);
-  parameters_.emplace(instanceFunctions_, functions_, info.physicalDevice, info.device, callbacks);
+  pipelines_.emplace(functions_, info.device, info.pipelineCache, callbacks, facts_.apiVersion >= VK_API_VERSION_1_3,
+                     isCpu(facts_) ? kUnknownCpuPace : kUnknownGpuPace, debugUtils_, log_);
+  parameters_.emplace(instanceFunctions_, functions_, info.physicalDevice, info.device, callbacks, debugUtils_);
+
+  log_.write(SACCADE_SEVERITY_INFO, "context on {} ({} {}), Vulkan {}.{}", facts_.deviceName, facts_.driverName, facts_.driverInfo,
+             VK_API_VERSION_MAJOR(facts_.apiVersion), VK_API_VERSION_MINOR(facts_.apiVersion));
+  for (const SaccadeRequirement& gain : gains_) {
+    log_.write(SACCADE_SEVERITY_INFO, "{} of {} is not enabled; it would buy: {}", gain.name, gain.structName, gain.buys);
+  }
+  if (!tuningIgnored_.empty()) log_.write(SACCADE_SEVERITY_WARNING, "the tuning file is ignored: {}", tuningIgnored_);
+}
+
+void Context::checkDevice(VkCommandBuffer commandBuffer) const {
+  // A dispatchable handle points to an object that begins with the loader's table of its device's functions (the loader's
+  // interface to drivers); drivers called without a loader have the same word in all of their objects.
+  const auto tableOf = [](auto handle) { return *reinterpret_cast<void* const*>(handle); };
+  if (tableOf(commandBuffer) == tableOf(device_)) return;
+  refuse("commandBuffer", "commandBuffer belongs to another VkDevice than the plan's context ({}); record it with a plan of its own device",
+         facts_.deviceName);
 }
 
 }  // namespace saccade::core
 
 using namespace saccade::core;
+
+uint32_t saccadeGetVersion() { return SACCADE_VERSION; }
 
 SaccadeStatus saccadeGetDeviceRequirements(VkInstance instance, VkPhysicalDevice physicalDevice,
                                            PFN_vkGetInstanceProcAddr getInstanceProcAddr, uint32_t* count,
@@ -78,23 +123,10 @@ SaccadeStatus saccadeGetDeviceRequirements(VkInstance instance, VkPhysicalDevice
       return;
     }
     const InstanceFunctions functions = loadInstanceFunctions(instance, getInstanceProcAddr);
-    VkPhysicalDeviceVulkan12Features vulkan12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-    VkPhysicalDeviceVulkan11Features vulkan11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &vulkan12};
-    VkPhysicalDeviceFeatures2 chain{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &vulkan11};
-    VkPhysicalDeviceProperties properties{};
-    functions.vkGetPhysicalDeviceProperties(physicalDevice, &properties);
-    if (properties.apiVersion < VK_API_VERSION_1_2) {
-      throw Refusal(SACCADE_ERROR_DEVICE_REQUIREMENTS, "apiVersion",
-                    std::format("{} offers Vulkan {}.{}; 1.2 is required", properties.deviceName,
-                                VK_API_VERSION_MAJOR(properties.apiVersion), VK_API_VERSION_MINOR(properties.apiVersion)));
-    }
-    functions.vkGetPhysicalDeviceFeatures2(physicalDevice, &chain);
-    const FeatureSet available = readFeatures(&chain);
+    const FeatureSet available = availableFeatures(functions, physicalDevice, getInstanceProcAddr);
     *count = std::min(*count, static_cast<uint32_t>(requirements.size()));
     for (uint32_t i = 0; i < *count; i++) {
-      const FeatureRequirement& requirement = requirements[i];
-      items[i] = {requirement.name, requirement.structName, requirement.buys, requirement.required,
-                  available.*requirement.member};
+      items[i] = toC(requirements[i], available.*requirements[i].member);
     }
   });
 }
@@ -109,12 +141,22 @@ SaccadeStatus saccadeCreateContext(const SaccadeContextCreateInfo* info, Saccade
   });
 }
 
-void saccadeDestroyContext(SaccadeContext context) { delete context; }
+void saccadeDestroyContext(SaccadeContext context) {
+  if (context == nullptr) return;
+  if (const uint32_t plans = context->planCount(); plans > 0) {
+    context->log().write(SACCADE_SEVERITY_ERROR,
+                         "a context is not destroyed, because {} of its plans still exist, among them \"{}\"; destroy them first", plans,
+                         labelOfAPlan(*context));
+    return;
+  }
+  delete context;
+}
 
 const SaccadeDeviceFacts* saccadeGetDeviceFacts(SaccadeContext context) { return &context->facts(); }
 
-void saccadeGetTuningInfo(SaccadeContext context, SaccadeTuningInfo* info) {
-  *info = {static_cast<uint32_t>(context->tuning().size()), context->tuningIgnored().c_str()};
+void saccadeGetContextInfo(SaccadeContext context, SaccadeContextInfo* info) {
+  *info = {static_cast<uint32_t>(context->gains().size()), context->gains().data(), context->planCount(),
+           static_cast<uint32_t>(context->tuning().size()), context->tuningIgnored().c_str()};
 }
 
 void saccadeGetContextStatistics(SaccadeContext context, SaccadeContextStatistics* statistics) {

@@ -22,7 +22,7 @@ SaccadeStatus createPlan(SaccadeContext context, const Desc* desc, SaccadePlan* 
     if (context == nullptr) refuse("context", "context is null; create one with saccadeCreateContext");
     if (desc == nullptr) refuse("desc", "desc is null; start from the operator's Default function");
     *plan = realisePlan(*context, makeDraft());
-  });
+  }, context == nullptr ? nullptr : &context->log());
 }
 
 struct CandidateList {
@@ -54,6 +54,7 @@ void checkRecordCall(VkCommandBuffer commandBuffer, SaccadePlan plan, SaccadeOpe
                      const Buffers* buffers) {
   if (commandBuffer == VK_NULL_HANDLE) refuse("commandBuffer", "commandBuffer is null");
   if (plan == nullptr) refuse("plan", "plan is null; create one first");
+  if (!planExists(plan)) refuse("plan", "plan is a handle of no plan that exists; was it destroyed?");
   if (plan->draft.op != op) refuse("plan", "plan is of another operator: {}", plan->draft.label);
   if (buffers == nullptr) refuse("buffers", "buffers is null");
   if (buffers->structSize != sizeof(Buffers)) {

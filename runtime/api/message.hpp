@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "api/log.hpp"
 #include "saccade/saccade.h"
 
 namespace saccade::core {
@@ -50,13 +51,14 @@ void copyText(char (&target)[size], const std::string& text) {
 
 void writeMessage(SaccadeMessage* message, SaccadeStatus status, const std::string& field, const std::string& text);
 
-// Runs the body of a C entry point.
+// Runs the body of a C entry point. Refusals go to the log as well.
 template <class Body>
-SaccadeStatus guarded(SaccadeMessage* message, Body&& body) noexcept {
+SaccadeStatus guarded(SaccadeMessage* message, Body&& body, const Log* log = nullptr) noexcept {
   try {
     body();
     return SACCADE_OK;
   } catch (const Refusal& refusal) {
+    if (log != nullptr) log->write(SACCADE_SEVERITY_DEBUG, "refused: {}", refusal.text);
     writeMessage(message, refusal.status, refusal.field, refusal.text);
     return refusal.status;
   } catch (const std::bad_alloc&) {

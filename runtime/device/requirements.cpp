@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/requirements.hpp"
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "api/message.hpp"
+
 namespace saccade::core {
 namespace {
 
@@ -15,11 +21,45 @@ const FeatureRequirement kRequirements[] = {
      &FeatureSet::storageBuffer16BitAccess},
     {"storageBuffer8BitAccess", "VkPhysicalDeviceVulkan12Features",
      "native kernels, which read boolean masks byte by byte", false, &FeatureSet::storageBuffer8BitAccess},
+    {"apiVersion 1.3", "VkApplicationInfo", "the statistics of a context know which pipelines were found in the pipeline cache", false,
+     &FeatureSet::vulkan13},
+    {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, "instance extension",
+     "names of objects and labels of commands in debuggers, profilers and validation messages", false, &FeatureSet::debugUtils},
 };
+
+bool instanceExtensionPresent(PFN_vkGetInstanceProcAddr getInstanceProcAddr, std::string_view name) {
+  const auto enumerate = reinterpret_cast<PFN_vkEnumerateInstanceExtensionProperties>(
+      getInstanceProcAddr(VK_NULL_HANDLE, "vkEnumerateInstanceExtensionProperties"));
+  uint32_t count = 0;
+  if (enumerate == nullptr || enumerate(nullptr, &count, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkExtensionProperties> extensions(count);
+  if (enumerate(nullptr, &count, extensions.data()) < 0) return false;
+  extensions.resize(count);
+  return std::any_of(extensions.begin(), extensions.end(), [&](const auto& extension) { return extension.extensionName == name; });
+}
 
 }  // namespace
 
 std::span<const FeatureRequirement> featureRequirements() { return kRequirements; }
+
+FeatureSet availableFeatures(const InstanceFunctions& functions, VkPhysicalDevice physicalDevice,
+                             PFN_vkGetInstanceProcAddr getInstanceProcAddr) {
+  VkPhysicalDeviceProperties properties{};
+  functions.vkGetPhysicalDeviceProperties(physicalDevice, &properties);
+  if (properties.apiVersion < VK_API_VERSION_1_2) {
+    throw Refusal(SACCADE_ERROR_DEVICE_REQUIREMENTS, "apiVersion",
+                  std::format("{} offers Vulkan {}.{}; 1.2 is required", properties.deviceName,
+                              VK_API_VERSION_MAJOR(properties.apiVersion), VK_API_VERSION_MINOR(properties.apiVersion)));
+  }
+  VkPhysicalDeviceVulkan12Features vulkan12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceVulkan11Features vulkan11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &vulkan12};
+  VkPhysicalDeviceFeatures2 chain{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &vulkan11};
+  functions.vkGetPhysicalDeviceFeatures2(physicalDevice, &chain);
+  FeatureSet set = readFeatures(&chain);
+  set.vulkan13 = properties.apiVersion >= VK_API_VERSION_1_3;
+  set.debugUtils = instanceExtensionPresent(getInstanceProcAddr, VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  return set;
+}
 
 FeatureSet readFeatures(const VkPhysicalDeviceFeatures2* chain) {
   FeatureSet set;

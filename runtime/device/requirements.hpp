@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Saccade requires and recommends of a device: one table, read for the public list, for the check of a
+// What Saccade requires and recommends of instance and device: one table, read for the public list, for the check of a
 // host's device and for the facts.
 #pragma once
 
 #include <span>
 
+#include "device/functions.hpp"
 #include "saccade/saccade.h"
 
 namespace saccade::core {
 
-// The features that matter here, wherever in a chain they stand.
+// The features that matter here, wherever in a chain they stand, and what else a host can enable.
 struct FeatureSet {
   bool bufferDeviceAddress = false;
   bool shaderInt64 = false;
@@ -18,10 +19,16 @@ struct FeatureSet {
   bool shaderFloat16 = false;
   bool subgroupSizeControl = false;
   bool pipelineExecutableInfo = false;
+  bool vulkan13 = false;
+  bool debugUtils = false;
 };
 
-// Reads a chain as it is given to vkCreateDevice or filled by vkGetPhysicalDeviceFeatures2. NULL is an empty chain.
+// Reads the features of a chain as it is given to vkCreateDevice or filled by vkGetPhysicalDeviceFeatures2. NULL is an empty chain.
 FeatureSet readFeatures(const VkPhysicalDeviceFeatures2* chain);
+
+// What the physical device and the Vulkan loader offer. Refuses a device older than Vulkan 1.2.
+FeatureSet availableFeatures(const InstanceFunctions& functions, VkPhysicalDevice physicalDevice,
+                             PFN_vkGetInstanceProcAddr getInstanceProcAddr);
 
 struct FeatureRequirement {
   const char* name;
@@ -32,5 +39,9 @@ struct FeatureRequirement {
 };
 
 std::span<const FeatureRequirement> featureRequirements();
+
+inline SaccadeRequirement toC(const FeatureRequirement& item, bool available) {
+  return {item.name, item.structName, item.buys, item.required ? VK_TRUE : VK_FALSE, available ? VK_TRUE : VK_FALSE};
+}
 
 }  // namespace saccade::core

@@ -11,8 +11,9 @@ constexpr VkDeviceSize kChunkBytes = 64 * 1024;
 }
 
 ParameterPool::ParameterPool(const InstanceFunctions& instanceFunctions, const DeviceFunctions& functions,
-                             VkPhysicalDevice physicalDevice, VkDevice device, const VkAllocationCallbacks* callbacks)
-    : functions_(functions), device_(device), callbacks_(callbacks) {
+                             VkPhysicalDevice physicalDevice, VkDevice device, const VkAllocationCallbacks* callbacks,
+                             const DebugUtils& debugUtils)
+    : functions_(functions), device_(device), callbacks_(callbacks), debugUtils_(debugUtils) {
   instanceFunctions.vkGetPhysicalDeviceMemoryProperties(physicalDevice, &memory_);
 }
 
@@ -64,6 +65,8 @@ void ParameterPool::addChunk() {
     allocate.memoryTypeIndex = memoryType(requirements.memoryTypeBits);
     checkVulkan(functions_.vkAllocateMemory(device_, &allocate, callbacks_, &chunk.memory),
                 "vkAllocateMemory for parameters");
+    debugUtils_.name(VK_OBJECT_TYPE_BUFFER, chunk.buffer, "saccade parameters");
+    debugUtils_.name(VK_OBJECT_TYPE_DEVICE_MEMORY, chunk.memory, "saccade parameters");
     checkVulkan(functions_.vkBindBufferMemory(device_, chunk.buffer, chunk.memory, 0), "vkBindBufferMemory");
     void* data = nullptr;
     checkVulkan(functions_.vkMapMemory(device_, chunk.memory, 0, VK_WHOLE_SIZE, 0, &data), "vkMapMemory");

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "device/debug_utils.hpp"
 #include "device/functions.hpp"
 
 namespace saccade::core {
@@ -17,7 +18,8 @@ class ParameterPool {
   static constexpr size_t kBlockBytes = 256;
 
   ParameterPool(const InstanceFunctions& instanceFunctions, const DeviceFunctions& functions,
-                VkPhysicalDevice physicalDevice, VkDevice device, const VkAllocationCallbacks* callbacks);
+                VkPhysicalDevice physicalDevice, VkDevice device, const VkAllocationCallbacks* callbacks,
+                const DebugUtils& debugUtils);
   ~ParameterPool();
   ParameterPool(const ParameterPool&) = delete;
   ParameterPool& operator=(const ParameterPool&) = delete;
@@ -44,6 +46,7 @@ class ParameterPool {
   VkPhysicalDeviceMemoryProperties memory_{};
   VkDevice device_;
   const VkAllocationCallbacks* callbacks_;
+  const DebugUtils& debugUtils_;
   std::mutex mutex_;
   std::vector<Chunk> chunks_;
   std::vector<VkDeviceAddress> free_;

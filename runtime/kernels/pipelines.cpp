@@ -59,14 +59,16 @@ bool Pipelines::Before::operator()(const A& a, const B& b) const {
 }
 
 Pipelines::Pipelines(const DeviceFunctions& functions, VkDevice device, VkPipelineCache cache,
-                     const VkAllocationCallbacks* callbacks, bool feedback, double unknownPace)
+                     const VkAllocationCallbacks* callbacks, bool feedback, double unknownPace,
+                     const DebugUtils& debugUtils, const Log& log)
     : functions_(functions), device_(device), cache_(cache), callbacks_(callbacks), feedback_(feedback),
-      unknownPace_(unknownPace) {
+      unknownPace_(unknownPace), debugUtils_(debugUtils), log_(log) {
   const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(PushConstants)};
   VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   info.pushConstantRangeCount = 1;
   info.pPushConstantRanges = &range;
   checkVulkan(functions_.vkCreatePipelineLayout(device_, &info, callbacks_, &layout_), "vkCreatePipelineLayout");
+  debugUtils_.name(VK_OBJECT_TYPE_PIPELINE_LAYOUT, layout_, "saccade");
 }
 
 Pipelines::~Pipelines() {
@@ -155,7 +157,11 @@ VkPipeline Pipelines::create(const Request& request) {
   nanoseconds_.fetch_add(static_cast<uint64_t>(std::chrono::nanoseconds(duration).count()), std::memory_order_relaxed);
   const VkPipelineCreationFeedbackFlags hit =
       VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT | VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
-  if ((whole.flags & hit) == hit) cacheHits_.fetch_add(1, std::memory_order_relaxed);
+  const bool cached = (whole.flags & hit) == hit;
+  if (cached) cacheHits_.fetch_add(1, std::memory_order_relaxed);
+  if (debugUtils_.on()) debugUtils_.name(VK_OBJECT_TYPE_PIPELINE, pipeline, std::format("saccade {}", shader.name).c_str());
+  log_.write(SACCADE_SEVERITY_DEBUG, "pipeline {} in {:.1f} ms{}", shader.name,
+             std::chrono::duration<double, std::milli>(duration).count(), cached ? ", from the pipeline cache" : "");
   return pipeline;
 }
 

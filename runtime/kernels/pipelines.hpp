@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/log.hpp"
+#include "device/debug_utils.hpp"
 #include "device/functions.hpp"
 #include "kernels/pace.hpp"
 #include "kernels/shader_table.hpp"
@@ -27,7 +29,7 @@ class Pipelines {
  public:
   // With `feedback` the driver is asked whether it found a pipeline in `cache`: needs Vulkan 1.3 of the device.
   Pipelines(const DeviceFunctions& functions, VkDevice device, VkPipelineCache cache,
-            const VkAllocationCallbacks* callbacks, bool feedback, double unknownPace);
+            const VkAllocationCallbacks* callbacks, bool feedback, double unknownPace, const DebugUtils& debugUtils, const Log& log);
   ~Pipelines();
   Pipelines(const Pipelines&) = delete;
   Pipelines& operator=(const Pipelines&) = delete;
@@ -64,6 +66,8 @@ class Pipelines {
   const VkAllocationCallbacks* callbacks_;
   bool feedback_;
   double unknownPace_;
+  const DebugUtils& debugUtils_;
+  const Log& log_;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   std::mutex mutex_;
   std::map<Key, Pipeline, Before> pipelines_;

@@ -10,6 +10,18 @@
 
 namespace saccade::core {
 
+namespace {
+
+struct Release {
+  void operator()(SaccadePlanT* plan) const {
+    for (const Step& step : plan->steps) plan->context->parameters().release(step.params);
+    plan->context->planCount()--;
+    delete plan;
+  }
+};
+
+}  // namespace
+
 uint64_t PlanDraft::scratchBytes() const {
   for (const Slot& slot : slots) {
     if (std::string_view(slot.name) == "scratch") return slot.bytes;
@@ -18,10 +30,8 @@ uint64_t PlanDraft::scratchBytes() const {
 }
 
 SaccadePlan realisePlan(Context& context, PlanDraft draft) {
-  struct Destroy {
-    void operator()(SaccadePlanT* plan) const { destroyPlan(plan); }
-  };
-  std::unique_ptr<SaccadePlanT, Destroy> plan(new SaccadePlanT{&context, std::move(draft), {}, 0});
+  std::unique_ptr<SaccadePlanT, Release> plan(new SaccadePlanT{&context, std::move(draft)});
+  context.planCount()++;
   std::vector<Pipelines::Request> requests;
   for (const StepDraft& step : plan->draft.steps) requests.push_back({step.shader, step.specialisation});
   context.pipelines().get(requests);
@@ -42,13 +52,24 @@ SaccadePlan realisePlan(Context& context, PlanDraft draft) {
     plan->steps.push_back(step);
     plan->barrierCount += stepDraft.barrierBefore;
   }
+  if (context.debugUtils().on()) plan->commandLabel = "saccade " + plan->draft.label;
+  listPlan(plan.get());
+  context.log().write(SACCADE_SEVERITY_DEBUG, "plan {}: {}", plan->draft.label, plan->draft.reason);
   return plan.release();
 }
 
 void destroyPlan(SaccadePlan plan) noexcept {
   if (plan == nullptr) return;
-  for (const Step& step : plan->steps) plan->context->parameters().release(step.params);
-  delete plan;
+  if (!planExists(plan)) {
+    Log().write(SACCADE_SEVERITY_ERROR, "saccadeDestroyPlan got a handle that is no plan, or one that was destroyed before");
+    return;
+  }
+  if (plan->recorders > 0) {
+    plan->context->log().write(SACCADE_SEVERITY_ERROR, "plan \"{}\" is not destroyed, because a thread is recording it", plan->draft.label);
+    return;
+  }
+  unlistPlan(plan);
+  Release()(plan);
 }
 
 }  // namespace saccade::core

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -89,13 +90,16 @@ struct Step {
 struct SaccadePlanT {
   saccade::core::Context* context;
   saccade::core::PlanDraft draft;
-  std::vector<saccade::core::Step> steps;
+  std::vector<saccade::core::Step> steps{};
   uint32_t barrierCount = 0;
+  std::string commandLabel{};  // "" unless commands are labelled
+  std::atomic<uint32_t> recorders = 0;  // threads that record it now; counted only where use is checked
 };
 
 namespace saccade::core {
 
 SaccadePlan realisePlan(Context& context, PlanDraft draft);
+// Refuses, by logging an error, a handle that is no plan and a plan that a thread is recording, as far as use is checked.
 void destroyPlan(SaccadePlan plan) noexcept;
 
 // Work-groups of one dispatch of a step: all of them, unless the device allows fewer or they would take longer than `budget`
@@ -107,6 +111,6 @@ double estimatedMilliseconds(const SaccadePlanT& plan);
 void reportTime(const SaccadePlanT& plan, double milliseconds);
 
 // Checks every range, then records. `buffers` is in the order of the draft's slots.
-void record(VkCommandBuffer commandBuffer, const SaccadePlanT& plan, std::span<const SaccadeBuffer> buffers);
+void record(VkCommandBuffer commandBuffer, SaccadePlanT& plan, std::span<const SaccadeBuffer> buffers);
 
 }  // namespace saccade::core

@@ -27,14 +27,33 @@ void checkBuffers(const PlanDraft& draft, std::span<const SaccadeBuffer> buffers
   }
 }
 
+// Counts a thread that records a plan, where use is checked.
+class Recording {
+ public:
+  Recording(VkCommandBuffer commandBuffer, SaccadePlanT& plan) : plan_(plan), counted_(plan.context->checksUse()) {
+    if (!counted_) return;
+    plan_.context->checkDevice(commandBuffer);
+    plan_.recorders++;
+  }
+  ~Recording() { plan_.recorders -= counted_; }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+ private:
+  SaccadePlanT& plan_;
+  bool counted_;
+};
+
 }  // namespace
 
-void record(VkCommandBuffer commandBuffer, const SaccadePlanT& plan, std::span<const SaccadeBuffer> buffers) {
+void record(VkCommandBuffer commandBuffer, SaccadePlanT& plan, std::span<const SaccadeBuffer> buffers) {
+  const Recording recording(commandBuffer, plan);
   checkBuffers(plan.draft, buffers);
   const DeviceFunctions& vk = plan.context->functions();
   const VkPipelineLayout layout = plan.context->pipelines().layout();
   const uint32_t maxGroups = plan.context->facts().maxComputeWorkGroupCount[0];
   const double budget = plan.context->dispatchBudget();
+  const DebugUtils::Region region(plan.context->debugUtils(), commandBuffer, plan.commandLabel.c_str());
   for (const Step& step : plan.steps) {
     if (step.barrierBefore) {
       const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_SHADER_WRITE_BIT,

@@ -128,9 +128,10 @@ void DeviceState::createContext(const VkPhysicalDeviceProperties& properties) {
       .kernel = settings_.kernel,
       .tuning = tuning.content,
       .dispatchBudget = settings_.dispatchBudget,
+      .debugUtils = instance_.debugUtils(),
   });
   std::string problem = tuning.problem;
-  if (const char* ignored = context_->tuning().ignored; *ignored != '\0') problem = fmt::format("{}: {}", tuningFile_, ignored);
+  if (const char* ignored = context_->info().tuningIgnored; *ignored != '\0') problem = fmt::format("{}: {}", tuningFile_, ignored);
   if (!problem.empty()) settings_.note += (settings_.note.empty() ? "" : "; ") + problem;
 }
 

@@ -63,8 +63,8 @@ std::vector<const char*> enableAvailable(std::span<const Requirement> requiremen
   std::vector<const char*> extensions;
   for (const Requirement& item : requirements) {
     const std::string_view structName = item.structName;
-    if (item.available != VK_TRUE || structName == "property") continue;
-    if (structName == "extension") {
+    if (item.available != VK_TRUE || structName == "VkApplicationInfo" || structName == "instance extension") continue;
+    if (structName == "device extension") {
       extensions.push_back(item.name);
       continue;
     }

@@ -59,7 +59,7 @@ bool extensionPresent(const char* name) {
 void Instance::Destroy::operator()(VkInstance instance) const { vkDestroyInstance(instance, nullptr); }
 
 Instance::Instance(bool validation)
-    : validation_(validation), messageCount_(std::make_unique<std::atomic<std::uint64_t>>(0)) {
+    : validation_(validation), debugUtils_(validation), messageCount_(std::make_unique<std::atomic<std::uint64_t>>(0)) {
   loadVulkan();
   std::vector<const char*> layers;
   std::vector<const char*> extensions;
@@ -83,11 +83,13 @@ Instance::Instance(bool validation)
           "(Debian and Ubuntu: vulkan-validationlayers) or leave validation off");
     }
     layers.push_back(kValidationLayer);
-    extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
     extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
     features.pNext = &messenger;  // covers vkCreateInstance itself
     info.pNext = &features;
   }
+
+  debugUtils_ = debugUtils_ || extensionPresent(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  if (debugUtils_) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
 
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
   application.pApplicationName = "saccade";

@@ -25,6 +25,7 @@ class Instance {
   VkInstance handle() const { return handle_.get(); }
   std::vector<VkPhysicalDevice> physicalDevices() const;
   bool validation() const { return validation_; }
+  bool debugUtils() const { return debugUtils_; }  // VK_EXT_debug_utils is enabled
   std::uint64_t validationMessageCount() const { return *messageCount_; }
 
  private:
@@ -33,6 +34,7 @@ class Instance {
   };
 
   bool validation_;
+  bool debugUtils_;
   std::unique_ptr<std::atomic<std::uint64_t>> messageCount_;  // on the heap: the messenger holds its address
   std::unique_ptr<VkInstance_T, Destroy> handle_;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;

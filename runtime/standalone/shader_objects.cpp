@@ -32,6 +32,7 @@ std::map<VkDevice, std::shared_ptr<Driver>> drivers;
 // The loader's, which serve every device.
 std::atomic<PFN_vkGetDeviceProcAddr> getDeviceProcAddr;
 std::atomic<PFN_vkCmdBindShadersEXT> bindShaders;
+std::atomic<PFN_vkSetDebugUtilsObjectNameEXT> setObjectName;
 
 std::shared_ptr<Driver> driverOf(VkDevice device) {
   const std::lock_guard lock(driversMutex);
@@ -241,6 +242,12 @@ VKAPI_ATTR void VKAPI_CALL bindPipeline(VkCommandBuffer commands, VkPipelineBind
   bindShaders.load(std::memory_order_relaxed)(commands, 1, &stage, &shader);
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL setName(VkDevice device, const VkDebugUtilsObjectNameInfoEXT* info) {
+  VkDebugUtilsObjectNameInfoEXT own = *info;
+  if (own.objectType == VK_OBJECT_TYPE_PIPELINE) own.objectType = VK_OBJECT_TYPE_SHADER_EXT;
+  return setObjectName.load(std::memory_order_relaxed)(device, &own);
+}
+
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL deviceFunction(VkDevice device, const char* name) {
   struct Entry {
     std::string_view name;
@@ -262,6 +269,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL deviceFunction(VkDevice device, const c
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instanceFunction(VkInstance instance, const char* name) {
   if (std::string_view(name) == "vkGetDeviceProcAddr") return reinterpret_cast<PFN_vkVoidFunction>(deviceFunction);
+  if (std::string_view(name) == "vkSetDebugUtilsObjectNameEXT") return reinterpret_cast<PFN_vkVoidFunction>(setName);
   return vkGetInstanceProcAddr(instance, name);
 }
 
@@ -297,6 +305,8 @@ ShaderObjects::ShaderObjects(VkInstance instance, VkPhysicalDevice physicalDevic
   const std::lock_guard lock(driversMutex);
   getDeviceProcAddr = reinterpret_cast<PFN_vkGetDeviceProcAddr>(vkGetInstanceProcAddr(instance, "vkGetDeviceProcAddr"));
   bindShaders = reinterpret_cast<PFN_vkCmdBindShadersEXT>(vkGetInstanceProcAddr(instance, "vkCmdBindShadersEXT"));
+  setObjectName =
+      reinterpret_cast<PFN_vkSetDebugUtilsObjectNameEXT>(vkGetInstanceProcAddr(instance, "vkSetDebugUtilsObjectNameEXT"));
   drivers[device] = std::make_shared<Driver>(driver);
 }
 

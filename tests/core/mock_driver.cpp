@@ -176,6 +176,21 @@ const std::map<std::string, PFN_vkVoidFunction>& functions() {
             const VkMemoryBarrier*, uint32_t, const VkBufferMemoryBarrier*, uint32_t,
             const VkImageMemoryBarrier*),
            { driver->commands.push_back({CommandKind::Barrier}); }),
+      MOCK(vkEnumerateInstanceExtensionProperties, (const char*, uint32_t* count, VkExtensionProperties* extensions),
+           {
+             *count = 1;
+             if (extensions != nullptr) std::strcpy(extensions->extensionName, VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+             return VK_SUCCESS;
+           }),
+      MOCK(vkSetDebugUtilsObjectNameEXT, (VkDevice, const VkDebugUtilsObjectNameInfoEXT* info),
+           {
+             const std::lock_guard lock(mutex);
+             driver->names.push_back(info->pObjectName);
+             return VK_SUCCESS;
+           }),
+      MOCK(vkCmdBeginDebugUtilsLabelEXT, (VkCommandBuffer, const VkDebugUtilsLabelEXT* label),
+           { driver->commands.push_back({.kind = CommandKind::BeginLabel, .label = label->pLabelName}); }),
+      MOCK(vkCmdEndDebugUtilsLabelEXT, (VkCommandBuffer), { driver->commands.push_back({CommandKind::EndLabel}); }),
   };
   return table;
 }
@@ -213,6 +228,7 @@ SaccadeContextCreateInfo MockDriver::contextInfo() {
   info.device = fakeHandle<VkDevice>();
   info.getInstanceProcAddr = [](VkInstance, const char* name) { return lookUp(name); };
   info.enabledFeatures = &features;
+  info.checkUse = VK_FALSE;  // follows the build otherwise; handles here point nowhere
   return info;
 }
 

@@ -12,13 +12,14 @@
 
 namespace saccade::test {
 
-enum class CommandKind { BindPipeline, PushConstants, Dispatch, Barrier };
+enum class CommandKind { BindPipeline, PushConstants, Dispatch, Barrier, BeginLabel, EndLabel };
 
 struct Command {
   CommandKind kind;
   VkPipeline pipeline = VK_NULL_HANDLE;
   core::PushConstants push{};
   uint32_t groups = 0;
+  std::string label{};
 };
 
 // One at a time: Vulkan functions have no place for a pointer to it.
@@ -29,7 +30,7 @@ class MockDriver {
   MockDriver(const MockDriver&) = delete;
   MockDriver& operator=(const MockDriver&) = delete;
 
-  // A create info with everything enabled that the facts have.
+  // A create info with everything enabled that the facts have, but debugUtils and checkUse.
   SaccadeContextCreateInfo contextInfo();
   static VkCommandBuffer commandBuffer();
 
@@ -39,6 +40,7 @@ class MockDriver {
 
   std::vector<Command> commands;
   std::map<std::string, int> calls;  // of functions that create or allocate
+  std::vector<std::string> names;    // given to objects
   int liveObjects = 0;               // created and not destroyed
   int objectsWithCallbacks = 0;      // created with the host's allocation callbacks
 

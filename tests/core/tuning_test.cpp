@@ -250,14 +250,14 @@ TEST_P(Candidates, OfMatmulRunWithinTheLimits) {
 INSTANTIATE_TEST_SUITE_P(, Candidates, testing::ValuesIn(fakeDevices()),
                          [](const auto& instance) { return instance.param.name; });
 
-SaccadeTuningInfo tuningOf(SaccadeContextCreateInfo info, const std::string& file, std::string& ignored) {
+SaccadeContextInfo tuningOf(SaccadeContextCreateInfo info, const std::string& file, std::string& ignored) {
   info.tuning = file.data();
   info.tuningSize = file.size();
   SaccadeContext context = nullptr;
   EXPECT_EQ(saccadeCreateContext(&info, &context, nullptr), SACCADE_OK);
-  SaccadeTuningInfo tuning{};
-  saccadeGetTuningInfo(context, &tuning);
-  ignored = tuning.ignored;
+  SaccadeContextInfo tuning{};
+  saccadeGetContextInfo(context, &tuning);
+  ignored = tuning.tuningIgnored;
   saccadeDestroyContext(context);
   return tuning;
 }
@@ -271,15 +271,15 @@ TEST(ContextTuning, IsUsedOrIgnoredWithAMessage) {
   saccadeDestroyContext(plain);
 
   std::string ignored;
-  EXPECT_EQ(tuningOf(info, "", ignored).entryCount, 0u);
+  EXPECT_EQ(tuningOf(info, "", ignored).tuningEntryCount, 0u);
   EXPECT_EQ(ignored, "");
-  EXPECT_EQ(tuningOf(info, fileFor(facts).dump(), ignored).entryCount, 1u);
+  EXPECT_EQ(tuningOf(info, fileFor(facts).dump(), ignored).tuningEntryCount, 1u);
   EXPECT_EQ(ignored, "");
-  EXPECT_EQ(tuningOf(info, "{\"format\"", ignored).entryCount, 0u);
+  EXPECT_EQ(tuningOf(info, "{\"format\"", ignored).tuningEntryCount, 0u);
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "tuning file ignored: it is not JSON: parse error", ignored);
   json other = fileFor(facts);
   other["device"]["driver_version"] = facts.driverVersion + 1;
-  EXPECT_EQ(tuningOf(info, other.dump(), ignored).entryCount, 0u);
+  EXPECT_EQ(tuningOf(info, other.dump(), ignored).tuningEntryCount, 0u);
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "device.driver_version", ignored);
 }
 
