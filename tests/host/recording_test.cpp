@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention in command buffers of every kind that a host has.
+#include <algorithm>
+#include <barrier>
+#include <thread>
+
+#include "work.hpp"
+
+namespace saccade::host {
+namespace {
+
+class Recording : public HostTest {};
+
+// The output of one is the query of the next, with the barrier that saccade.h asks for.
+TEST_F(Recording, SeveralBackToBack) {
+  Work first(host, context), second(host, context), third(host, context, {.kernel = "split_kv"}), other(host, context);
+  other.fill(2);
+  second.takeQueryFrom(first);
+  third.takeQueryFrom(second);
+  Commands commands(host);
+  first.record(commands);
+  other.record(commands);  // shares nothing with the first: no barrier
+  commands.barrier();
+  second.record(commands);
+  commands.barrier();
+  third.record(commands);
+  commands.end();
+  host.run({commands});
+  first.expectRight("first");
+  second.expectRight("second");
+  third.expectRight("third");
+  other.expectRight("the one beside them");
+}
+
+TEST_F(Recording, ScratchMemoryIsSharedByConsecutiveCalls) {
+  constexpr int64_t kRows = 70;
+  Work works[] = {{host, context, {.seqlenQ = 3, .seqlenK = 200, .kernel = "split_kv"}},
+                  {host, context, {.seqlenQ = kRows, .dtype = SACCADE_DTYPE_F16, .kernel = "widened_rows"}},
+                  {host, context, {.seqlenQ = 1, .seqlenK = 300, .kernel = "split_kv"}}};
+  VkDeviceSize bytes = 0;
+  for (const Work& work : works) {
+    EXPECT_GT(work.info().scratchBytes, 0u) << work.info().label;
+    bytes = std::max<VkDeviceSize>(bytes, work.info().scratchBytes);
+  }
+  const Memory scratch(host, bytes);
+  Commands commands(host);
+  for (Work& work : works) {
+    work.buffers.scratch = scratch.range();
+    work.record(commands);
+    commands.barrier();
+  }
+  commands.end();
+  host.run({commands});
+  for (const Work& work : works) work.expectRight(work.info().label);
+}
+
+TEST_F(Recording, InASecondaryCommandBuffer) {
+  Work first(host, context), second(host, context);
+  second.takeQueryFrom(first);
+  Commands secondary(host, 0, VK_COMMAND_BUFFER_LEVEL_SECONDARY), primary(host);
+  first.record(secondary);
+  secondary.barrier();
+  secondary.end();
+  const VkCommandBuffer executed = secondary;
+  vkCmdExecuteCommands(primary, 1, &executed);
+  second.record(primary);
+  primary.end();
+  host.run({primary});
+  first.expectRight("in the secondary command buffer");
+  second.expectRight("in the primary one");
+}
+
+TEST_F(Recording, InACommandBufferThatIsPendingTwice) {
+  Work work(host, context, {.seqlenQ = 3, .seqlenK = 200, .kernel = "split_kv"});
+  Commands commands(host, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+  commands.barrier();  // between the submissions
+  work.record(commands);
+  commands.end();
+  host.run({commands, commands});
+  work.expectRight("both");
+}
+
+TEST_F(Recording, InputsAndLengthsAreReadWhenTheWorkRuns) {
+  Work work(host, context, {.batch = 2, .mask = true, .lengths = true});
+  Commands commands(host);
+  work.record(commands);
+  commands.end();
+  const int32_t lengths[][4] = {{19, 3, 37, 20}, {0, 19, 37, 1}, {7, 7, 0, 36}};
+  unsigned seed = 0;
+  for (const auto& length : lengths) {
+    work.fill(++seed);
+    std::copy_n(length, 2, work.seqlensQ.as<int32_t>());
+    std::copy_n(length + 2, 2, work.seqlensK.as<int32_t>());
+    host.run({commands});
+    work.expectRight("run " + std::to_string(seed));
+  }
+}
+
+TEST_F(Recording, OnePlanFromEightThreadsAtOnce) {
+  constexpr size_t kThreads = 8;
+  std::vector<std::unique_ptr<Work>> works;
+  std::vector<std::unique_ptr<Commands>> commands;
+  for (unsigned i = 0; i < kThreads; i++) {
+    works.push_back(std::make_unique<Work>(host, context, WorkOptions{.seqlenQ = 3, .seqlenK = 200, .kernel = "split_kv"}));
+    works.back()->fill(i + 1);
+    commands.push_back(std::make_unique<Commands>(host));
+  }
+  const SaccadePlan shared = works.front()->plan;
+  std::barrier start(kThreads);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < kThreads; i++) {
+      threads.emplace_back([&, i] {
+        start.arrive_and_wait();
+        EXPECT_EQ(saccadeCmdAttention(*commands[i], shared, &works[i]->buffers, nullptr), SACCADE_OK);
+        commands[i]->end();
+      });
+    }
+  }
+  host.run(std::vector<VkCommandBuffer>{*commands[0], *commands[1], *commands[2], *commands[3], *commands[4], *commands[5],
+                                        *commands[6], *commands[7]});
+  for (size_t i = 0; i < kThreads; i++) works[i]->expectRight("thread " + std::to_string(i));
+}
+
+}  // namespace
+}  // namespace saccade::host
