@@ -303,10 +303,9 @@ struct AttentionOptions {
       hostSeqlensK = {},    ///< the same of seqlensK
       hostCuSeqlensQ = {},  ///< the same of cuSeqlensQ
       hostCuSeqlensK = {},  ///< the same of cuSeqlensK
-                            hostBlockTable = {};  ///< the same of blockTable
+      hostBlockTable = {};  ///< the same of blockTable
   Tensor lse = {},  ///< optional output, written if given: F32 [B, Hq, Tq, 1], or [B, Hq, Tq]
-         probs =
-             {};  ///< optional output, written if given: the weights [B, Hq, Tq, Tk], dtype of q
+      probs = {};   ///< optional output, written if given: the weights [B, Hq, Tq, Tk], dtype of q
   std::string kernel = {};  ///< variant, with a tile if wanted; empty: the planner's choice
 
   float dropout = 0.0f;  ///< refused by this version unless 0
@@ -392,7 +391,8 @@ class Stream {
   /// \name Operators
   /// \{
 
-  /// Records an operator; see its description in saccade.h. The plan comes from the device's cache and is returned so that the caller can ask it (info()).
+  /// Records an operator; see its description in saccade.h. The plan comes from the device's cache and is returned so that the
+  /// caller can ask it (info()).
   /// Throws Error: InvalidArgument, Unsupported, OutOfMemory, Driver, DeviceLost.
   PlanPtr attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
                     const AttentionOptions& options = {});

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Saccade's C API (saccade.h, which is the manual) as C++20: handles are move-only types, descriptions are
-// structs for designated initialisers, and failures are exceptions of type saccade::Error. Header-only; adds
-// nothing to what saccade.h can do, and every function that may throw says so.
+
+/// \file
+/// Saccade's C API (saccade.h, which is the manual) as C++20: handles are move-only types, descriptions are
+/// structs for designated initialisers, and failures are exceptions of type saccade::Error. Header-only; adds
+/// nothing to what saccade.h can do, and every function that may throw says so.
 #pragma once
 
 #include <array>
@@ -16,54 +17,62 @@
 
 #include <saccade/saccade.h>
 
+/// Saccade in C++.
 namespace saccade {
 
+/// \copybrief SaccadeStatus
 enum class Status {
-  Ok = SACCADE_OK,
-  InvalidArgument = SACCADE_ERROR_INVALID_ARGUMENT,
-  Unsupported = SACCADE_ERROR_UNSUPPORTED,
-  DeviceRequirements = SACCADE_ERROR_DEVICE_REQUIREMENTS,
-  OutOfMemory = SACCADE_ERROR_OUT_OF_MEMORY,
-  DeviceLost = SACCADE_ERROR_DEVICE_LOST,
-  Driver = SACCADE_ERROR_DRIVER,
+  Ok = SACCADE_OK,  ///< \copybrief SACCADE_OK
+  InvalidArgument = SACCADE_ERROR_INVALID_ARGUMENT,  ///< \copybrief SACCADE_ERROR_INVALID_ARGUMENT
+  Unsupported = SACCADE_ERROR_UNSUPPORTED,  ///< \copybrief SACCADE_ERROR_UNSUPPORTED
+  DeviceRequirements = SACCADE_ERROR_DEVICE_REQUIREMENTS,  ///< \copybrief SACCADE_ERROR_DEVICE_REQUIREMENTS
+  OutOfMemory = SACCADE_ERROR_OUT_OF_MEMORY,  ///< \copybrief SACCADE_ERROR_OUT_OF_MEMORY
+  DeviceLost = SACCADE_ERROR_DEVICE_LOST,  ///< \copybrief SACCADE_ERROR_DEVICE_LOST
+  Driver = SACCADE_ERROR_DRIVER,  ///< \copybrief SACCADE_ERROR_DRIVER
 };
 
+/// \copybrief SaccadeDtype
 enum class Dtype {
-  None = SACCADE_DTYPE_NONE,
-  F32 = SACCADE_DTYPE_F32,
-  F16 = SACCADE_DTYPE_F16,
-  BF16 = SACCADE_DTYPE_BF16,
-  U8 = SACCADE_DTYPE_U8,
-  I32 = SACCADE_DTYPE_I32,
+  None = SACCADE_DTYPE_NONE,  ///< \copybrief SACCADE_DTYPE_NONE
+  F32 = SACCADE_DTYPE_F32,  ///< \copybrief SACCADE_DTYPE_F32
+  F16 = SACCADE_DTYPE_F16,  ///< \copybrief SACCADE_DTYPE_F16
+  BF16 = SACCADE_DTYPE_BF16,  ///< \copybrief SACCADE_DTYPE_BF16
+  U8 = SACCADE_DTYPE_U8,  ///< \copybrief SACCADE_DTYPE_U8
+  I32 = SACCADE_DTYPE_I32,  ///< \copybrief SACCADE_DTYPE_I32
 };
 
+/// \copybrief SaccadeCausal
 enum class Causal {
-  None = SACCADE_CAUSAL_NONE,
-  BottomRight = SACCADE_CAUSAL_BOTTOM_RIGHT,
-  TopLeft = SACCADE_CAUSAL_TOP_LEFT,
+  None = SACCADE_CAUSAL_NONE,  ///< \copybrief SACCADE_CAUSAL_NONE
+  BottomRight = SACCADE_CAUSAL_BOTTOM_RIGHT,  ///< \copybrief SACCADE_CAUSAL_BOTTOM_RIGHT
+  TopLeft = SACCADE_CAUSAL_TOP_LEFT,  ///< \copybrief SACCADE_CAUSAL_TOP_LEFT
 };
 
+/// \copybrief SaccadeNormalizer
 enum class Normalizer {
-  Softmax = SACCADE_NORMALIZER_SOFTMAX,
-  Sigmoid = SACCADE_NORMALIZER_SIGMOID,
-  Relu = SACCADE_NORMALIZER_RELU,
+  Softmax = SACCADE_NORMALIZER_SOFTMAX,  ///< \copybrief SACCADE_NORMALIZER_SOFTMAX
+  Sigmoid = SACCADE_NORMALIZER_SIGMOID,  ///< \copybrief SACCADE_NORMALIZER_SIGMOID
+  Relu = SACCADE_NORMALIZER_RELU,  ///< \copybrief SACCADE_NORMALIZER_RELU
 };
 
+/// \copybrief SaccadeActivation
 enum class Activation {
-  None = SACCADE_ACTIVATION_NONE,
-  Gelu = SACCADE_ACTIVATION_GELU,
-  GeluTanh = SACCADE_ACTIVATION_GELU_TANH,
+  None = SACCADE_ACTIVATION_NONE,  ///< \copybrief SACCADE_ACTIVATION_NONE
+  Gelu = SACCADE_ACTIVATION_GELU,  ///< \copybrief SACCADE_ACTIVATION_GELU
+  GeluTanh = SACCADE_ACTIVATION_GELU_TANH,  ///< \copybrief SACCADE_ACTIVATION_GELU_TANH
 };
 
-// What every throwing function of this header throws. what() is a sentence for people: the field, its value,
-// what is allowed and the way out.
+/// What every throwing function of this header throws. what() is a sentence for people: the field, its value,
+/// what is allowed and the way out.
 class Error : public std::runtime_error {
  public:
+  /// For a refusal of `field`; `text` becomes what().
   Error(Status status, std::string field, const std::string& text)
       : std::runtime_error(text), status_(status), field_(std::move(field)) {}
 
+  /// Never Ok.
   Status status() const noexcept { return status_; }
-  // The field of the description that was refused, e.g. "k.strides"; empty if there is none.
+  /// The field of the description that was refused, e.g. "k.strides"; empty if there is none.
   const std::string& field() const noexcept { return field_; }
 
  private:
@@ -99,16 +108,16 @@ inline const char* toKernel(const std::string& name) { return name.empty() ? nul
 }  // namespace detail
 
 // Structures of the C API that need no other form.
-using BufferRange = SaccadeBuffer;  // address and size in bytes
-using Candidate = SaccadeCandidate;
-using DeviceFacts = SaccadeDeviceFacts;
-using KernelInfo = SaccadeKernelInfo;
-using PlanInfo = SaccadePlanInfo;
-using ContextStatistics = SaccadeContextStatistics;
-using Requirement = SaccadeRequirement;
-using ContextInfo = SaccadeContextInfo;
+using BufferRange = SaccadeBuffer;                   ///< address and size in bytes
+using Candidate = SaccadeCandidate;                  ///< \copybrief SaccadeCandidate
+using DeviceFacts = SaccadeDeviceFacts;              ///< \copybrief SaccadeDeviceFacts
+using KernelInfo = SaccadeKernelInfo;                ///< \copybrief SaccadeKernelInfo
+using PlanInfo = SaccadePlanInfo;                    ///< \copybrief SaccadePlanInfo
+using ContextStatistics = SaccadeContextStatistics;  ///< \copybrief SaccadeContextStatistics
+using Requirement = SaccadeRequirement;              ///< \copybrief SaccadeRequirement
+using ContextInfo = SaccadeContextInfo;              ///< \copybrief SaccadeContextInfo
 
-// Bytes of one element; 0 for None.
+/// Bytes of one element; 0 for None.
 constexpr std::size_t dtypeSize(Dtype dtype) {
   switch (dtype) {
     case Dtype::F32:
@@ -121,13 +130,14 @@ constexpr std::size_t dtypeSize(Dtype dtype) {
   return 0;
 }
 
-// Sizes and strides in elements; strides of all 0 mean row-major and contiguous. An output whose sizes are
-// all 0 has the sizes that the inputs demand.
+/// Sizes and strides in elements; strides of all 0 mean row-major and contiguous. An output whose sizes are
+/// all 0 has the sizes that the inputs demand.
 struct TensorDesc {
-  Dtype dtype = Dtype::F32;
-  std::array<std::int64_t, 4> sizes{};
-  std::array<std::int64_t, 4> strides{};
+  Dtype dtype = Dtype::F32;              ///< None: absent
+  std::array<std::int64_t, 4> sizes{};   ///< elements along each axis
+  std::array<std::int64_t, 4> strides{}; ///< in elements
 
+  /// For the C API.
   SaccadeTensorDesc toC() const {
     SaccadeTensorDesc desc{};
     desc.dtype = static_cast<SaccadeDtype>(dtype);
@@ -145,42 +155,47 @@ inline SaccadeTensorDesc toC(const std::optional<TensorDesc>& tensor) {
   return tensor ? tensor->toC() : SaccadeTensorDesc{};
 }
 
-// An output that is not described is contiguous, of the sizes that the inputs demand and of `dtype`.
+/// An output that is not described is contiguous, of the sizes that the inputs demand and of `dtype`.
 inline SaccadeTensorDesc outputToC(const std::optional<TensorDesc>& tensor, Dtype dtype) {
   return tensor ? tensor->toC() : TensorDesc{.dtype = dtype}.toC();
 }
 
 }  // namespace detail
 
-// The descriptions below mirror those of saccade.h field by field; shapes and meaning stand there. An
-// optional that is empty means: absent (tensors), the default (values), contiguous with the sizes and dtype
-// that follow from the inputs
-// (`out`). `kernel` empty means the context's choice. toC() returns a struct whose pointers live as long as
-// *this.
-
+/// An attention: see SaccadeAttentionDesc.
+///
+/// The descriptions below mirror those of saccade.h field by field; shapes and meaning stand there. An
+/// optional that is empty means: absent (tensors), the default (values), contiguous with the sizes and dtype
+/// that follow from the inputs (`out`). `kernel` empty means the context's choice.
 struct AttentionDesc {
-  TensorDesc q, k, v;
-  std::optional<TensorDesc> out;
-  std::optional<TensorDesc> lse, probs;  // optional outputs
-  std::optional<TensorDesc> mask, bias;
-  std::optional<TensorDesc> alibiSlopes, sink;
-  std::optional<TensorDesc> blockTable;  // paged K/V
-  bool seqlensQ = false;  // record with AttentionBuffers::seqlensQ
-  bool seqlensK = false;
-  std::optional<std::uint32_t> sequences;  // packed: record with cuSeqlensQ and cuSeqlensK, one entry more each
-  Causal causal = Causal::None;
-  std::int64_t windowLeft = -1;
-  std::int64_t windowRight = -1;
-  std::optional<float> softmaxScale;  // 1/sqrt(head_dim_qk)
-  float temperature = 1.0f;
-  float softcap = 0.0f;
-  float dropout = 0.0f;
-  std::uint64_t dropoutSeed = 0;
-  std::uint64_t dropoutOffset = 0;
-  Normalizer normalizer = Normalizer::Softmax;
-  float sigmoidBias = 0.0f;
-  std::string kernel;
+  TensorDesc q,  ///< \copybrief SaccadeAttentionDesc::q
+      k,  ///< \copybrief SaccadeAttentionDesc::k
+      v;  ///< \copybrief SaccadeAttentionDesc::v
+  std::optional<TensorDesc> out;  ///< \copybrief SaccadeAttentionDesc::out
+  std::optional<TensorDesc> lse,  ///< \copybrief SaccadeAttentionDesc::lse
+      probs;  ///< \copybrief SaccadeAttentionDesc::probs
+  std::optional<TensorDesc> mask,  ///< \copybrief SaccadeAttentionDesc::mask
+      bias;  ///< \copybrief SaccadeAttentionDesc::bias
+  std::optional<TensorDesc> alibiSlopes,  ///< \copybrief SaccadeAttentionDesc::alibiSlopes
+      sink;  ///< \copybrief SaccadeAttentionDesc::sink
+  std::optional<TensorDesc> blockTable;  ///< paged K/V
+  bool seqlensQ = false;  ///< record with AttentionBuffers::seqlensQ
+  bool seqlensK = false;  ///< record with AttentionBuffers::seqlensK
+  std::optional<std::uint32_t> sequences;  ///< packed: record with cuSeqlensQ and cuSeqlensK, one entry more each
+  Causal causal = Causal::None;  ///< \copybrief SaccadeAttentionDesc::causal
+  std::int64_t windowLeft = -1;  ///< \copybrief SaccadeAttentionDesc::windowLeft
+  std::int64_t windowRight = -1;  ///< \copybrief SaccadeAttentionDesc::windowRight
+  std::optional<float> softmaxScale;  ///< empty: 1/sqrt(head_dim_qk)
+  float temperature = 1.0f;  ///< \copybrief SaccadeAttentionDesc::temperature
+  float softcap = 0.0f;  ///< \copybrief SaccadeAttentionDesc::softcap
+  float dropout = 0.0f;  ///< \copybrief SaccadeAttentionDesc::dropout
+  std::uint64_t dropoutSeed = 0;  ///< \copybrief SaccadeAttentionDesc::dropoutSeed
+  std::uint64_t dropoutOffset = 0;  ///< \copybrief SaccadeAttentionDesc::dropoutOffset
+  Normalizer normalizer = Normalizer::Softmax;  ///< \copybrief SaccadeAttentionDesc::normalizer
+  float sigmoidBias = 0.0f;  ///< \copybrief SaccadeAttentionDesc::sigmoidBias
+  std::string kernel;  ///< \copybrief SaccadeAttentionDesc::kernel
 
+  /// For the C API. Its pointers live as long as *this.
   SaccadeAttentionDesc toC() const {
     SaccadeAttentionDesc desc = saccadeAttentionDescDefault();
     desc.q = q.toC();
@@ -215,12 +230,17 @@ struct AttentionDesc {
   }
 };
 
+/// A matrix product: see SaccadeMatmulDesc.
 struct MatmulDesc {
-  TensorDesc a, b;
-  std::optional<TensorDesc> bias, residual, out;
-  Activation activation = Activation::None;
-  std::string kernel;
+  TensorDesc a,  ///< \copybrief SaccadeMatmulDesc::a
+      b;  ///< \copybrief SaccadeMatmulDesc::b
+  std::optional<TensorDesc> bias,  ///< \copybrief SaccadeMatmulDesc::bias
+      residual,  ///< \copybrief SaccadeMatmulDesc::residual
+      out;  ///< \copybrief SaccadeMatmulDesc::out
+  Activation activation = Activation::None;  ///< \copybrief SaccadeMatmulDesc::activation
+  std::string kernel;  ///< \copybrief SaccadeMatmulDesc::kernel
 
+  /// For the C API. Its pointers live as long as *this.
   SaccadeMatmulDesc toC() const {
     SaccadeMatmulDesc desc = saccadeMatmulDescDefault();
     desc.a = a.toC();
@@ -234,12 +254,16 @@ struct MatmulDesc {
   }
 };
 
+/// A layer normalisation: see SaccadeLayerNormDesc.
 struct LayerNormDesc {
-  TensorDesc x;
-  std::optional<TensorDesc> weight, bias, out;
-  float epsilon = 1e-5f;
-  std::string kernel;
+  TensorDesc x;  ///< \copybrief SaccadeLayerNormDesc::x
+  std::optional<TensorDesc> weight,  ///< \copybrief SaccadeLayerNormDesc::weight
+      bias,  ///< \copybrief SaccadeLayerNormDesc::bias
+      out;  ///< \copybrief SaccadeLayerNormDesc::out
+  float epsilon = 1e-5f;  ///< \copybrief SaccadeLayerNormDesc::epsilon
+  std::string kernel;  ///< \copybrief SaccadeLayerNormDesc::kernel
 
+  /// For the C API. Its pointers live as long as *this.
   SaccadeLayerNormDesc toC() const {
     SaccadeLayerNormDesc desc = saccadeLayerNormDescDefault();
     desc.x = x.toC();
@@ -252,11 +276,13 @@ struct LayerNormDesc {
   }
 };
 
+/// A softmax: see SaccadeSoftmaxDesc.
 struct SoftmaxDesc {
-  TensorDesc x;
-  std::optional<TensorDesc> out;
-  std::string kernel;
+  TensorDesc x;  ///< \copybrief SaccadeSoftmaxDesc::x
+  std::optional<TensorDesc> out;  ///< \copybrief SaccadeSoftmaxDesc::out
+  std::string kernel;  ///< \copybrief SaccadeSoftmaxDesc::kernel
 
+  /// For the C API. Its pointers live as long as *this.
   SaccadeSoftmaxDesc toC() const {
     SaccadeSoftmaxDesc desc = saccadeSoftmaxDescDefault();
     desc.x = x.toC();
@@ -266,12 +292,14 @@ struct SoftmaxDesc {
   }
 };
 
+/// An activation: see SaccadeActivationDesc.
 struct ActivationDesc {
-  TensorDesc x;
-  std::optional<TensorDesc> out;
-  Activation activation = Activation::Gelu;
-  std::string kernel;
+  TensorDesc x;  ///< \copybrief SaccadeActivationDesc::x
+  std::optional<TensorDesc> out;  ///< \copybrief SaccadeActivationDesc::out
+  Activation activation = Activation::Gelu;  ///< which one
+  std::string kernel;  ///< \copybrief SaccadeActivationDesc::kernel
 
+  /// For the C API. Its pointers live as long as *this.
   SaccadeActivationDesc toC() const {
     SaccadeActivationDesc desc = saccadeActivationDescDefault();
     desc.x = x.toC();
@@ -282,12 +310,17 @@ struct ActivationDesc {
   }
 };
 
+/// A patch embedding: see SaccadePatchEmbedDesc.
 struct PatchEmbedDesc {
-  TensorDesc image, weight;
-  std::optional<TensorDesc> bias, residual, out;
-  std::uint32_t patchSize = 0;
-  std::string kernel;
+  TensorDesc image,  ///< \copybrief SaccadePatchEmbedDesc::image
+      weight;  ///< \copybrief SaccadePatchEmbedDesc::weight
+  std::optional<TensorDesc> bias,  ///< \copybrief SaccadePatchEmbedDesc::bias
+      residual,  ///< \copybrief SaccadePatchEmbedDesc::residual
+      out;  ///< \copybrief SaccadePatchEmbedDesc::out
+  std::uint32_t patchSize = 0;  ///< \copybrief SaccadePatchEmbedDesc::patchSize
+  std::string kernel;  ///< \copybrief SaccadePatchEmbedDesc::kernel
 
+  /// For the C API. Its pointers live as long as *this.
   SaccadePatchEmbedDesc toC() const {
     SaccadePatchEmbedDesc desc = saccadePatchEmbedDescDefault();
     desc.image = image.toC();
@@ -301,68 +334,104 @@ struct PatchEmbedDesc {
   }
 };
 
-// The memory of one recorded operator. Ranges of absent tensors are ignored.
-
+/// The memory of one recorded attention: see SaccadeAttentionBuffers.
 struct AttentionBuffers {
-  BufferRange q{}, k{}, v{}, out{}, lse{}, probs{}, mask{}, bias{}, alibiSlopes{}, sink{}, blockTable{};
-  BufferRange seqlensQ{}, seqlensK{};
-  BufferRange cuSeqlensQ{}, cuSeqlensK{};
-  BufferRange scratch{};  // PlanInfo::scratchBytes, aligned to 16
-  // Optional: what the arrays of the same name will hold, checked by record.
-  const std::int32_t* hostSeqlensQ = nullptr;  // [B]
-  const std::int32_t* hostSeqlensK = nullptr;
-  const std::int32_t* hostCuSeqlensQ = nullptr;  // [sequences + 1]
-  const std::int32_t* hostCuSeqlensK = nullptr;
-  const std::int32_t* hostBlockTable = nullptr;  // [B, max_pages]
+  BufferRange q{},  ///< \copybrief SaccadeAttentionBuffers::q
+      k{},  ///< \copybrief SaccadeAttentionBuffers::k
+      v{},  ///< \copybrief SaccadeAttentionBuffers::v
+      out{},  ///< \copybrief SaccadeAttentionBuffers::out
+      lse{},  ///< \copybrief SaccadeAttentionBuffers::lse
+      probs{},  ///< \copybrief SaccadeAttentionBuffers::probs
+      mask{},  ///< \copybrief SaccadeAttentionBuffers::mask
+      bias{},  ///< \copybrief SaccadeAttentionBuffers::bias
+      alibiSlopes{},  ///< \copybrief SaccadeAttentionBuffers::alibiSlopes
+      sink{},  ///< \copybrief SaccadeAttentionBuffers::sink
+      blockTable{};  ///< \copybrief SaccadeAttentionBuffers::blockTable
+  BufferRange seqlensQ{},  ///< \copybrief SaccadeAttentionBuffers::seqlensQ
+      seqlensK{};  ///< \copybrief SaccadeAttentionBuffers::seqlensK
+  BufferRange cuSeqlensQ{},  ///< \copybrief SaccadeAttentionBuffers::cuSeqlensQ
+      cuSeqlensK{};  ///< \copybrief SaccadeAttentionBuffers::cuSeqlensK
+  BufferRange scratch{};  ///< PlanInfo::scratchBytes, aligned to 16
+  /// Optional: what the arrays of the same name will hold, checked by record.
+  const std::int32_t* hostSeqlensQ = nullptr;  ///< [B]
+  const std::int32_t* hostSeqlensK = nullptr;  ///< \copybrief SaccadeAttentionBuffers::hostSeqlensK
+  const std::int32_t* hostCuSeqlensQ = nullptr;  ///< [sequences + 1]
+  const std::int32_t* hostCuSeqlensK = nullptr;  ///< \copybrief SaccadeAttentionBuffers::hostCuSeqlensK
+  const std::int32_t* hostBlockTable = nullptr;  ///< [B, max_pages]
 };
 
+/// The memory of one recorded matrix product: see SaccadeMatmulBuffers.
 struct MatmulBuffers {
-  BufferRange a{}, b{}, bias{}, residual{}, out{};
+  BufferRange a{},  ///< \copybrief SaccadeMatmulBuffers::a
+      b{},  ///< \copybrief SaccadeMatmulBuffers::b
+      bias{},  ///< \copybrief SaccadeMatmulBuffers::bias
+      residual{},  ///< \copybrief SaccadeMatmulBuffers::residual
+      out{};  ///< \copybrief SaccadeMatmulBuffers::out
 };
 
+/// The memory of one recorded layer normalisation: see SaccadeLayerNormBuffers.
 struct LayerNormBuffers {
-  BufferRange x{}, weight{}, bias{}, out{};
+  BufferRange x{},  ///< \copybrief SaccadeLayerNormBuffers::x
+      weight{},  ///< \copybrief SaccadeLayerNormBuffers::weight
+      bias{},  ///< \copybrief SaccadeLayerNormBuffers::bias
+      out{};  ///< \copybrief SaccadeLayerNormBuffers::out
 };
 
+/// The memory of one recorded softmax: see SaccadeSoftmaxBuffers.
 struct SoftmaxBuffers {
-  BufferRange x{}, out{};
+  BufferRange x{},  ///< \copybrief SaccadeSoftmaxBuffers::x
+      out{};  ///< \copybrief SaccadeSoftmaxBuffers::out
 };
 
+/// The memory of one recorded activation: see SaccadeActivationBuffers.
 struct ActivationBuffers {
-  BufferRange x{}, out{};
+  BufferRange x{},  ///< \copybrief SaccadeActivationBuffers::x
+      out{};  ///< \copybrief SaccadeActivationBuffers::out
 };
 
+/// The memory of one recorded patch embedding: see SaccadePatchEmbedBuffers.
 struct PatchEmbedBuffers {
-  BufferRange image{}, weight{}, bias{}, residual{}, out{}, scratch{};
+  BufferRange image{},  ///< \copybrief SaccadePatchEmbedBuffers::image
+      weight{},  ///< \copybrief SaccadePatchEmbedBuffers::weight
+      bias{},  ///< \copybrief SaccadePatchEmbedBuffers::bias
+      residual{},  ///< \copybrief SaccadePatchEmbedBuffers::residual
+      out{},  ///< \copybrief SaccadePatchEmbedBuffers::out
+      scratch{};  ///< \copybrief SaccadePatchEmbedBuffers::scratch
 };
 
-// Owns a SaccadePlan. Immutable: any number of threads may record one plan into different command buffers.
-// It must outlive the execution of every command buffer that it was recorded into, and its context must
-// outlive it.
+/// Owns a SaccadePlan. Immutable: any number of threads may record one plan into different command buffers.
+/// It must outlive the execution of every command buffer that it was recorded into, and its context must
+/// outlive it.
 class Plan {
  public:
-  explicit Plan(SaccadePlan handle) noexcept : handle_(handle) {}  // takes ownership
+  explicit Plan(SaccadePlan handle) noexcept : handle_(handle) {}  ///< takes ownership
+  /// The other plan is empty afterwards.
   Plan(Plan&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  /// The two change places.
   Plan& operator=(Plan&& other) noexcept {
     std::swap(handle_, other.handle_);
     return *this;
   }
   ~Plan() { saccadeDestroyPlan(handle_); }
 
+  /// Owned by this object.
   SaccadePlan handle() const noexcept { return handle_; }
 
-  // Strings in it live as long as the plan.
+  /// Strings in it live as long as the plan.
   PlanInfo info() const {
     PlanInfo info{};
     saccadeGetPlanInfo(handle_, &info);
     return info;
   }
 
-  // Teaches the context how long this plan takes on the device: see saccadeReportTime. Thread-safe.
+  /// Teaches the context how long this plan takes on the device: see saccadeReportTime. Thread-safe.
   void reportTime(double milliseconds) const noexcept { saccadeReportTime(handle_, milliseconds); }
 
-  // Record into a command buffer in the recording state; the buffers must be those of the plan's operator.
-  // Throws Error: InvalidArgument; nothing has been recorded then.
+  /// \name Recording
+  /// \{
+
+  /// Records into a command buffer in the recording state; the buffers must be those of the plan's operator. See
+  /// saccadeCmdAttention(). Throws Error: InvalidArgument; nothing has been recorded then.
   void record(VkCommandBuffer commandBuffer, const AttentionBuffers& buffers) const {
     SaccadeAttentionBuffers c = saccadeAttentionBuffersDefault();
     c.q = buffers.q;
@@ -432,37 +501,38 @@ class Plan {
     c.scratch = buffers.scratch;
     detail::check([&](SaccadeMessage* m) { return saccadeCmdPatchEmbed(commandBuffer, handle_, &c, m); });
   }
+  /// \}
 
  private:
   SaccadePlan handle_;
 };
 
-// What a host hands over of its device; see SaccadeContextCreateInfo.
+/// What a host hands over of its device; see SaccadeContextCreateInfo.
 struct ContextDesc {
-  std::uint32_t apiVersion = VK_API_VERSION_1_2;  // of the instance
-  VkInstance instance = VK_NULL_HANDLE;
-  VkPhysicalDevice physicalDevice = VK_NULL_HANDLE;
-  VkDevice device = VK_NULL_HANDLE;
-  PFN_vkGetInstanceProcAddr getInstanceProcAddr = nullptr;
-  const VkPhysicalDeviceFeatures2* enabledFeatures = nullptr;  // with the chain given to vkCreateDevice
-  std::span<const char* const> enabledExtensions;
-  VkPipelineCache pipelineCache = VK_NULL_HANDLE;
-  const VkAllocationCallbacks* allocationCallbacks = nullptr;
-  std::string kernel;  // every plan uses this kernel variant or is refused; empty: free choice
-  std::string tuning;  // the content of a tuning file; empty: none
-  double dispatchBudget = 100;  // milliseconds of one dispatch
-  bool debugUtils = false;      // VK_EXT_debug_utils is enabled on the instance
-  std::optional<bool> checkUse; // as SaccadeContextCreateInfo::checkUse; none: that of saccadeContextCreateInfoDefault
-  SaccadeLogCallback logCallback = nullptr;
-  void* logUserData = nullptr;
-  SaccadeSeverity logSeverity = SACCADE_SEVERITY_WARNING;  // the least that the callback gets
+  std::uint32_t apiVersion = VK_API_VERSION_1_2;  ///< of the instance
+  VkInstance instance = VK_NULL_HANDLE;              ///< \copybrief SaccadeContextCreateInfo::instance
+  VkPhysicalDevice physicalDevice = VK_NULL_HANDLE;  ///< \copybrief SaccadeContextCreateInfo::physicalDevice
+  VkDevice device = VK_NULL_HANDLE;                  ///< \copybrief SaccadeContextCreateInfo::device
+  PFN_vkGetInstanceProcAddr getInstanceProcAddr = nullptr;  ///< the only way in: the core links no loader
+  const VkPhysicalDeviceFeatures2* enabledFeatures = nullptr;  ///< with the chain given to vkCreateDevice
+  std::span<const char* const> enabledExtensions;              ///< device extensions given to vkCreateDevice
+  VkPipelineCache pipelineCache = VK_NULL_HANDLE;              ///< optional; lives as long as the context
+  const VkAllocationCallbacks* allocationCallbacks = nullptr;  ///< optional; copied, must stay valid
+  std::string kernel;  ///< every plan uses this kernel variant or is refused; empty: free choice
+  std::string tuning;  ///< the content of a tuning file; empty: none
+  double dispatchBudget = 100;  ///< milliseconds of one dispatch
+  bool debugUtils = false;      ///< VK_EXT_debug_utils is enabled on the instance
+  std::optional<bool> checkUse; ///< as SaccadeContextCreateInfo::checkUse; none: that of saccadeContextCreateInfoDefault
+  SaccadeLogCallback logCallback = nullptr;  ///< optional; gets the messages of the log
+  void* logUserData = nullptr;               ///< handed to logCallback
+  SaccadeSeverity logSeverity = SACCADE_SEVERITY_WARNING;  ///< the least that the callback gets
 };
 
-// Owns a SaccadeContext. May be used from several threads at once. Outlives its plans; the VkDevice outlives
-// it.
+/// Owns a SaccadeContext. May be used from several threads at once. Outlives its plans; the VkDevice outlives
+/// it.
 class Context {
  public:
-  // Throws Error: InvalidArgument, DeviceRequirements (names the missing feature), OutOfMemory.
+  /// Throws Error: InvalidArgument, DeviceRequirements (names the missing feature), OutOfMemory.
   explicit Context(const ContextDesc& desc) {
     SaccadeContextCreateInfo info = saccadeContextCreateInfoDefault();
     info.apiVersion = desc.apiVersion;
@@ -486,41 +556,48 @@ class Context {
     info.logSeverity = desc.logSeverity;
     detail::check([&](SaccadeMessage* m) { return saccadeCreateContext(&info, &handle_, m); });
   }
+  /// The other context is empty afterwards.
   Context(Context&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  /// The two change places.
   Context& operator=(Context&& other) noexcept {
     std::swap(handle_, other.handle_);
     return *this;
   }
   ~Context() { saccadeDestroyContext(handle_); }
 
+  /// Owned by this object.
   SaccadeContext handle() const noexcept { return handle_; }
 
-  // Lives as long as the context.
+  /// Lives as long as the context.
   const DeviceFacts& facts() const { return *saccadeGetDeviceFacts(handle_); }
 
+  /// What it has done so far.
   ContextStatistics statistics() const noexcept {
     ContextStatistics statistics{};
     saccadeGetContextStatistics(handle_, &statistics);
     return statistics;
   }
 
-  // Every kernel variant that this version knows, also those that the device or the build lacks.
-  // Strings in it live as long as the context. Throws Error: OutOfMemory.
+  /// Every kernel variant that this version knows, also those that the device or the build lacks.
+  /// Strings in it live as long as the context. Throws Error: OutOfMemory.
   std::vector<KernelInfo> kernels() const {
     return detail::enumerate<KernelInfo>([this](std::uint32_t* count, KernelInfo* items, SaccadeMessage* m) {
       return saccadeGetKernels(handle_, count, items, m);
     });
   }
 
-  // What it would gain if the host enabled more, how many plans there are, what became of the tuning file. Strings and arrays
-  // in it live as long as the context.
+  /// What it would gain if the host enabled more, how many plans there are, what became of the tuning file. Strings and arrays
+  /// in it live as long as the context.
   ContextInfo info() const noexcept {
     ContextInfo info{};
     saccadeGetContextInfo(handle_, &info);
     return info;
   }
 
-  // Kernels and tiles that are worth measuring for a problem, the built-in choice first. Throw Error as plan does.
+  /// \name What could be measured
+  /// \{
+
+  /// Kernels and tiles that are worth measuring for a problem, the built-in choice first. Throws Error as plan does.
   std::vector<Candidate> candidates(const AttentionDesc& desc) const {
     return listCandidates(saccadeGetAttentionCandidates, desc);
   }
@@ -528,14 +605,21 @@ class Context {
     return listCandidates(saccadeGetMatmulCandidates, desc);
   }
 
-  // Each throws Error: InvalidArgument and Unsupported (field() says which field), OutOfMemory, Driver,
-  // DeviceLost.
+  /// \}
+
+  /// \name Plans
+  /// \{
+
+  /// Validates the description, chooses a kernel, creates what pipelines are missing; see saccadeCreateAttentionPlan(). Thread-safe.
+  /// Throws Error: InvalidArgument and Unsupported (field() says which field), OutOfMemory, Driver,
+  /// DeviceLost.
   Plan plan(const AttentionDesc& desc) const { return create(saccadeCreateAttentionPlan, desc); }
   Plan plan(const MatmulDesc& desc) const { return create(saccadeCreateMatmulPlan, desc); }
   Plan plan(const LayerNormDesc& desc) const { return create(saccadeCreateLayerNormPlan, desc); }
   Plan plan(const SoftmaxDesc& desc) const { return create(saccadeCreateSoftmaxPlan, desc); }
   Plan plan(const ActivationDesc& desc) const { return create(saccadeCreateActivationPlan, desc); }
   Plan plan(const PatchEmbedDesc& desc) const { return create(saccadeCreatePatchEmbedPlan, desc); }
+  /// \}
 
  private:
   template <typename Function, typename Desc>
@@ -557,8 +641,8 @@ class Context {
   SaccadeContext handle_ = nullptr;
 };
 
-// What Saccade requires and recommends of a physical device, to be asked before vkCreateDevice. Strings have
-// static storage. Throws Error: InvalidArgument, DeviceRequirements (Vulkan older than 1.2).
+/// What Saccade requires and recommends of a physical device, to be asked before vkCreateDevice. Strings have
+/// static storage. Throws Error: InvalidArgument, DeviceRequirements (Vulkan older than 1.2).
 inline std::vector<Requirement> deviceRequirements(VkInstance instance, VkPhysicalDevice physicalDevice,
                                                    PFN_vkGetInstanceProcAddr getInstanceProcAddr) {
   return detail::enumerate<Requirement>([&](std::uint32_t* count, Requirement* items, SaccadeMessage* m) {

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Usage: check_messages.pl SOURCE [--list]
 #
-# Fails unless docs/troubleshooting.md has every sentence with which the library refuses something, and no sentence that the
-# library does not have; and unless it names every field that a refusal may. Both are taken from the calls that refuse, wherever
+# Fails unless docs/troubleshooting.md has every sentence with which the library refuses something or warns, and no sentence
+# that the library does not have; unless it names every field that a refusal may; and unless the fields that saccade.h calls
+# checked are such. All are taken from the calls that do so, wherever
 # they stand in runtime/; what is filled in becomes an ellipsis. --list prints the sentences by file.
 use strict;
 use warnings;
@@ -13,10 +14,10 @@ my ($source, $list) = @ARGV;
 my $page = 'docs/troubleshooting.md';
 my @folders = qw(api attention device kernels ops plan standalone tune);
 # Functions whose arguments hold a sentence, their own definitions apart.
-my $refusing = qr/\b(?:refuse|refuseUnsupported|refuseToReplace|ignore|Refusal|Error|writeMessage|fail|logMisuse)\s*\(/;
+my $refusing = qr/\b(?:refuse|refuseUnsupported|refuseToReplace|ignore|Refusal|Error|writeMessage)\s*\(|\bwrite\((?=SACCADE_SEVERITY_(?:WARNING|ERROR))/;
 
 # Functions that refuse a field whose name they are given.
-my $naming = qr/\b(?:check\w+|require\w+|exclude|later|slot|integers|addSlot|broadcastTo)\s*\(/;
+my $naming = qr/\b(?:check\w+|require\w+|exclude|later|slot|integers|addSlot|broadcastTo)\s*\(|\bslots\.push_back\(/;
 
 sub read_file {
   my ($path) = @_;
@@ -104,5 +105,20 @@ while ($text =~ /^\| `([^`]*[a-z][^`]*)` \|/gm) {
   print "FAILED: $page explains `$1`, which the library does not say\n";
   $failures++;
 }
-print scalar(keys %sentences), " sentences, ", scalar(keys %fields), " fields, $failures failures\n";
-exit($failures || keys %sentences < 50 ? 1 : 0);
+# Valid usage that is checked ends with the fields in brackets.
+my $header = read_file("$source/include/saccade/saccade.h");
+my $checked = 0;
+while ($header =~ /\\par Valid usage\n(.*?)(?:\*\/|\\par)/gs) {
+  my $list = $1;
+  while ($list =~ /\[([^\]]+)\]/g) {
+    for my $field (grep { /^[a-z]\w*(?:\.[a-z]+)?$/ } split /,\s*(?:\*\s*)?/, $1) {
+      $checked++;
+      my ($name) = $field =~ /^(\w+)/;
+      next if exists $fields{$name};
+      print "FAILED: saccade.h says that $field is checked, but nothing refuses it\n";
+      $failures++;
+    }
+  }
+}
+print "$checked fields of valid usage, ", scalar(keys %sentences), " sentences, ", scalar(keys %fields), " fields, $failures failures\n";
+exit($failures || keys %sentences < 50 || $checked < 50 ? 1 : 0);
