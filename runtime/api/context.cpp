@@ -11,7 +11,7 @@ namespace saccade::core {
 namespace {
 
 std::string versionText(uint32_t version) {
-  return std::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version));
+  return formatted("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version));
 }
 
 void requireHandle(bool given, const char* field) {
@@ -69,7 +69,7 @@ Context::Context(const SaccadeContextCreateInfo& info)
     if (enabled.*requirement.member) continue;
     if (requirement.required) {
       throw Refusal(SACCADE_ERROR_DEVICE_REQUIREMENTS, requirement.name,
-                    std::format("{} of {} is not enabled on {}; it is required: {}", requirement.name,
+                    formatted("{} of {} is not enabled on {}; it is required: {}", requirement.name,
                                 requirement.structName, facts_.deviceName, requirement.buys));
     }
     if (available.*requirement.member) gains_.push_back(toC(requirement, true));

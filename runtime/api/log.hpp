@@ -2,10 +2,10 @@
 // What the library says beside its statuses: to the host's callback, and to stderr as SACCADE_LOG asks.
 #pragma once
 
-#include <format>
 #include <string>
 #include <utility>
 
+#include "api/text.hpp"
 #include "saccade/saccade.h"
 
 namespace saccade::core {
@@ -24,7 +24,7 @@ class Log {
   void write(SaccadeSeverity severity, std::format_string<Args...> format, Args&&... args) const noexcept {
     if (!wants(severity)) return;
     try {
-      deliver(severity, std::format(format, std::forward<Args>(args)...));
+      deliver(severity, formatted(format, std::forward<Args>(args)...));
     } catch (...) {  // there is no memory for the message, or the callback threw
     }
   }

@@ -17,13 +17,13 @@ void checkVulkan(VkResult result, const char* what) {
     case VK_ERROR_OUT_OF_HOST_MEMORY:
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
       throw Refusal(SACCADE_ERROR_OUT_OF_MEMORY, {},
-                    std::format("{} failed: out of {} memory", what,
+                    formatted("{} failed: out of {} memory", what,
                                 result == VK_ERROR_OUT_OF_HOST_MEMORY ? "host" : "device"));
     case VK_ERROR_DEVICE_LOST:
-      throw Refusal(SACCADE_ERROR_DEVICE_LOST, {}, std::format("{} failed: the device is lost", what));
+      throw Refusal(SACCADE_ERROR_DEVICE_LOST, {}, formatted("{} failed: the device is lost", what));
     default:
       throw Refusal(SACCADE_ERROR_DRIVER, {},
-                    std::format("{} failed with VkResult {}", what, static_cast<int>(result)));
+                    formatted("{} failed with VkResult {}", what, static_cast<int>(result)));
   }
 }
 

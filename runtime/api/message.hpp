@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <format>
 #include <new>
 #include <string>
 #include <utility>
 
 #include "api/log.hpp"
+#include "api/text.hpp"
 #include "saccade/saccade.h"
 
 namespace saccade::core {
@@ -29,13 +29,13 @@ struct Refusal : std::exception {
 // A value that no device could accept.
 template <class... Args>
 [[noreturn]] void refuse(std::string field, std::format_string<Args...> format, Args&&... args) {
-  throw Refusal(SACCADE_ERROR_INVALID_ARGUMENT, std::move(field), std::format(format, std::forward<Args>(args)...));
+  throw Refusal(SACCADE_ERROR_INVALID_ARGUMENT, std::move(field), formatted(format, std::forward<Args>(args)...));
 }
 
 // Legal, but not here or not yet.
 template <class... Args>
 [[noreturn]] void refuseUnsupported(std::string field, std::format_string<Args...> format, Args&&... args) {
-  throw Refusal(SACCADE_ERROR_UNSUPPORTED, std::move(field), std::format(format, std::forward<Args>(args)...));
+  throw Refusal(SACCADE_ERROR_UNSUPPORTED, std::move(field), formatted(format, std::forward<Args>(args)...));
 }
 
 // Turns a failing VkResult into a Refusal; `what` names the call and what it was for.

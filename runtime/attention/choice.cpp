@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <format>
+
+#include "api/text.hpp"
 
 namespace saccade::core {
 namespace {
@@ -75,7 +76,7 @@ std::string always(const DeviceFacts&, const AttentionProblem&) { return ""; }
 std::string widenedRowsRefusal(const DeviceFacts&, const AttentionProblem& problem) {
   const uint64_t elements = widenedSizes(problem, problem.headDimQk).elements + widenedSizes(problem, problem.headDimV).elements;
   if (elements <= UINT32_MAX) return "";
-  return std::format("copies of K and V in fp32 have {} elements, more than 4294967295", elements);
+  return formatted("copies of K and V in fp32 have {} elements, more than 4294967295", elements);
 }
 
 Estimate estimateScalarRows(const DeviceFacts& facts, const AttentionProblem&) {
@@ -185,10 +186,10 @@ std::string settleRows(const DeviceFacts&, const AttentionProblem&, AttentionTil
 }
 
 std::string settleSplitKv(const DeviceFacts&, const AttentionProblem& problem, AttentionTile& tile) {
-  if (tile.fold > tile.localSize) return std::format("fold is {}, more than the {} invocations of local_size", tile.fold, tile.localSize);
+  if (tile.fold > tile.localSize) return formatted("fold is {}, more than the {} invocations of local_size", tile.fold, tile.localSize);
   tile.rows = tile.localSize / tile.fold;
   const uint64_t groups = blocksOf(problem, tile.localSize, tile.fold) * tile.splits;
-  if (groups > UINT32_MAX) return std::format("splits is {}, which makes {} work-groups, more than 4294967295", tile.splits, groups);
+  if (groups > UINT32_MAX) return formatted("splits is {}, which makes {} work-groups, more than 4294967295", tile.splits, groups);
   return "";
 }
 
@@ -197,7 +198,7 @@ std::string settleTiled(const DeviceFacts& facts, const AttentionProblem&, Atten
   const uint64_t floats = uint64_t{kRows + tile.keys} * (tile.channels + 1) + kRows * (tile.keys + 1) + kSharers * kRows + kRows + 1;
   const uint64_t bytes = floats * sizeof(float);
   if (bytes <= facts.maxComputeSharedMemorySize) return "";
-  return std::format("keys is {} and channels {}, which needs {} bytes of shared memory; this device has {}", tile.keys, tile.channels,
+  return formatted("keys is {} and channels {}, which needs {} bytes of shared memory; this device has {}", tile.keys, tile.channels,
                      bytes, facts.maxComputeSharedMemorySize);
 }
 
@@ -240,7 +241,7 @@ std::string tuningKey(const AttentionProblem& p) {
   const uint64_t entries = std::max(p.batch, 1u);
   const uint64_t keys = p.packed ? divideUp(p.seqlenK, entries) : p.seqlenK;
   const uint32_t group = p.numHeadsKv == 0 ? 1 : p.numHeadsQ / p.numHeadsKv;
-  std::string key = std::format("attention {} dqk{} dv{} tq{} tk{} heads{} group{}", dtypeName(p.q.dtype), p.headDimQk, p.headDimV,
+  std::string key = formatted("attention {} dqk{} dv{} tq{} tk{} heads{} group{}", dtypeName(p.q.dtype), p.headDimQk, p.headDimV,
                                 std::bit_ceil(rowsPerEntry(p)), std::bit_ceil(keys), std::bit_ceil(entries * p.numHeadsQ), group);
   if (p.windowLeft >= 0 || p.windowRight > 0) {
     key += " window";

@@ -106,18 +106,18 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
 }
 
 std::string makeLabel(const AttentionProblem& p, const char* kernel) {
-  std::string label = std::format("attention {} {} B{} Hq{} Hkv{} Tq{} Tk{} Dqk{} Dv{}", kernel, dtypeName(p.q.dtype), p.batch,
+  std::string label = formatted("attention {} {} B{} Hq{} Hkv{} Tq{} Tk{} Dqk{} Dv{}", kernel, dtypeName(p.q.dtype), p.batch,
                                   p.numHeadsQ, p.numHeadsKv, p.seqlenQ, p.seqlenK, p.headDimQk, p.headDimV);
   if (p.windowRight == 0) label += " causal";
   if (p.topLeft) label += " top_left";
-  if (p.windowLeft >= 0 || p.windowRight > 0) label += std::format(" window({},{})", p.windowLeft, p.windowRight);
-  if (p.softcap > 0) label += std::format(" softcap {}", p.softcap);
+  if (p.windowLeft >= 0 || p.windowRight > 0) label += formatted(" window({},{})", p.windowLeft, p.windowRight);
+  if (p.softcap > 0) label += formatted(" softcap {}", p.softcap);
   if (p.mask.present()) label += " mask";
   if (p.bias.present()) label += std::string(" bias ") + dtypeName(p.bias.dtype);
   if (p.alibiSlopes.present()) label += " alibi";
   if (p.sink.present()) label += " sink";
   if (p.packed) label += " packed";
-  if (p.paged()) label += std::format(" paged({})", p.paging.pageSize);
+  if (p.paged()) label += formatted(" paged({})", p.paging.pageSize);
   if (p.hasSeqlensQ) label += " seqlens_q";
   if (p.hasSeqlensK) label += " seqlens_k";
   if (p.lse.present()) label += " lse";

@@ -30,7 +30,7 @@ void refuseLaterRules(const SaccadeAttentionDesc& desc) {
     refuseUnsupported(field, "{} is {}; this version does not support it yet, leave it at {}", field, value, off);
   };
   if (!(desc.dropout >= 0 && desc.dropout < 1)) refuse("dropout", "dropout is {}; it must be at least 0 and below 1", desc.dropout);
-  if (desc.dropout != 0) later("dropout", std::format("{}", desc.dropout), "0");
+  if (desc.dropout != 0) later("dropout", formatted("{}", desc.dropout), "0");
   if (desc.normalizer < SACCADE_NORMALIZER_SOFTMAX || desc.normalizer > SACCADE_NORMALIZER_RELU) {
     refuse("normalizer", "normalizer is {}; it must be a SaccadeNormalizer", static_cast<int>(desc.normalizer));
   }

@@ -10,7 +10,7 @@ DebugUtils::DebugUtils(VkInstance instance, VkDevice device, PFN_vkGetInstancePr
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(getInstanceProcAddr(instance, name));
     if (function == nullptr) {
       throw Refusal(SACCADE_ERROR_DEVICE_REQUIREMENTS, "debugUtils",
-                    std::format("debugUtils is VK_TRUE, but {} is missing: enable VK_EXT_debug_utils on the instance or leave it VK_FALSE", name));
+                    formatted("debugUtils is VK_TRUE, but {} is missing: enable VK_EXT_debug_utils on the instance or leave it VK_FALSE", name));
     }
   };
   load(setName_, "vkSetDebugUtilsObjectNameEXT");

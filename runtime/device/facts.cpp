@@ -15,7 +15,7 @@ DeviceFacts queryFacts(const InstanceFunctions& functions, VkPhysicalDevice phys
   const uint32_t version = std::min(basic.apiVersion, apiVersion);
   if (version < VK_API_VERSION_1_2) {
     throw Refusal(SACCADE_ERROR_DEVICE_REQUIREMENTS, "apiVersion",
-                  std::format("{} offers Vulkan {}.{} (device) and {}.{} (instance); Vulkan 1.2 is required of both",
+                  formatted("{} offers Vulkan {}.{} (device) and {}.{} (instance); Vulkan 1.2 is required of both",
                               basic.deviceName, VK_API_VERSION_MAJOR(basic.apiVersion),
                               VK_API_VERSION_MINOR(basic.apiVersion), VK_API_VERSION_MAJOR(apiVersion),
                               VK_API_VERSION_MINOR(apiVersion)));

@@ -11,7 +11,7 @@ void load(Function& function, Loader loader, Handle handle, const char* name) {
   function = reinterpret_cast<Function>(loader(handle, name));
   if (function == nullptr) {
     throw Refusal(SACCADE_ERROR_DEVICE_REQUIREMENTS, name,
-                  std::format("{} is missing: instance and device must be created for Vulkan 1.2 or newer", name));
+                  formatted("{} is missing: instance and device must be created for Vulkan 1.2 or newer", name));
   }
 }
 

@@ -48,7 +48,7 @@ FeatureSet availableFeatures(const InstanceFunctions& functions, VkPhysicalDevic
   functions.vkGetPhysicalDeviceProperties(physicalDevice, &properties);
   if (properties.apiVersion < VK_API_VERSION_1_2) {
     throw Refusal(SACCADE_ERROR_DEVICE_REQUIREMENTS, "apiVersion",
-                  std::format("{} offers Vulkan {}.{}; 1.2 is required", properties.deviceName,
+                  formatted("{} offers Vulkan {}.{}; 1.2 is required", properties.deviceName,
                               VK_API_VERSION_MAJOR(properties.apiVersion), VK_API_VERSION_MINOR(properties.apiVersion)));
   }
   VkPhysicalDeviceVulkan12Features vulkan12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};

@@ -152,14 +152,14 @@ VkPipeline Pipelines::create(const Request& request) {
   const VkResult result = functions_.vkCreateComputePipelines(device_, cache_, 1, &info, callbacks_, &pipeline);
   const auto duration = std::chrono::steady_clock::now() - begin;
   functions_.vkDestroyShaderModule(device_, module, callbacks_);
-  checkVulkan(result, std::format("vkCreateComputePipelines for {}", shader.name).c_str());
+  checkVulkan(result, formatted("vkCreateComputePipelines for {}", shader.name).c_str());
   created_.fetch_add(1, std::memory_order_relaxed);
   nanoseconds_.fetch_add(static_cast<uint64_t>(std::chrono::nanoseconds(duration).count()), std::memory_order_relaxed);
   const VkPipelineCreationFeedbackFlags hit =
       VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT | VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
   const bool cached = (whole.flags & hit) == hit;
   if (cached) cacheHits_.fetch_add(1, std::memory_order_relaxed);
-  if (debugUtils_.on()) debugUtils_.name(VK_OBJECT_TYPE_PIPELINE, pipeline, std::format("saccade {}", shader.name).c_str());
+  if (debugUtils_.on()) debugUtils_.name(VK_OBJECT_TYPE_PIPELINE, pipeline, formatted("saccade {}", shader.name).c_str());
   log_.write(SACCADE_SEVERITY_DEBUG, "pipeline {} in {:.1f} ms{}", shader.name,
              std::chrono::duration<double, std::milli>(duration).count(), cached ? ", from the pipeline cache" : "");
   return pipeline;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "api/text.hpp"
 #include "plan/tensor.hpp"
 
 namespace saccade::core {
@@ -70,13 +71,13 @@ std::string leftOutModules(const KernelEntry& entry) {
   std::string text;
   for (const ShaderModuleCode& shader : shaderTable()) {
     if (*shader.leftOut == '\0' || !std::string_view(shader.name).starts_with(std::string(entry.module) + "_")) continue;
-    text += std::format("{}{}: {}", text.empty() ? "" : "\n", shader.name, shader.leftOut);
+    text += formatted("{}{}: {}", text.empty() ? "" : "\n", shader.name, shader.leftOut);
   }
   return text;
 }
 
 const ShaderModuleCode& shaderFor(const char* kernel, SaccadeDtype dtype, const DeviceFacts& facts) {
-  const std::string stem = std::format("{}_{}_", kernelEntry(kernel).module, dtypeName(dtype));
+  const std::string stem = formatted("{}_{}_", kernelEntry(kernel).module, dtypeName(dtype));
   const ShaderModuleCode* best = nullptr;
   const char* leftOut = "";
   for (const ShaderModuleCode& shader : shaderTable()) {

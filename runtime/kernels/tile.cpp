@@ -50,11 +50,11 @@ uint32_t maxLocalSize(const DeviceFacts& facts) {
 
 std::string tileValueRefusal(const DeviceFacts& facts, const KernelRequest::Field& field, uint32_t least, uint32_t most, uint32_t step) {
   if (field.name == "local_size" && field.value > maxLocalSize(facts)) {
-    return std::format("local_size is {}, but work-groups have at most {} invocations on this device", field.value, maxLocalSize(facts));
+    return formatted("local_size is {}, but work-groups have at most {} invocations on this device", field.value, maxLocalSize(facts));
   }
   if (field.value >= least && field.value <= most && (field.value - least) % step == 0) return "";
-  return std::format("{} is {}, but must be {} to {}{}", field.name, field.value, least, most,
-                     step == 1 ? "" : std::format(" in steps of {}", step));
+  return formatted("{} is {}, but must be {} to {}{}", field.name, field.value, least, most,
+                     step == 1 ? "" : formatted(" in steps of {}", step));
 }
 
 }  // namespace saccade::core

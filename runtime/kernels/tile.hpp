@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <format>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "api/text.hpp"
 #include "device/facts.hpp"
 
 namespace saccade::core {
@@ -49,7 +49,7 @@ std::string tileRefusal(const DeviceFacts& facts, std::span<const TileField<Tile
       if (asked.name == field.name) refusal = tileValueRefusal(facts, asked, field.least, field.most, field.step);
     }
     if (refusal == "unknown") {
-      return std::format("{} is not a field of the tile of {}; it has: {}", asked.name, request.kernel, names.empty() ? "none" : names);
+      return formatted("{} is not a field of the tile of {}; it has: {}", asked.name, request.kernel, names.empty() ? "none" : names);
     }
     if (!refusal.empty()) return refusal;
   }

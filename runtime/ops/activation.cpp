@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/activation.hpp"
 
+#include "api/text.hpp"
 #include "kernels/choose.hpp"
 #include "ops/common.hpp"
 #include "ops/rows.hpp"
@@ -46,7 +47,7 @@ PlanDraft planActivation(const DeviceFacts& facts, const ActivationProblem& p,
   draft.op = SACCADE_OPERATOR_ACTIVATION;
   draft.kernel = kVariants[choice.index].name;
   draft.reason = choice.reason;
-  draft.label = std::format("{} {} {} x{}", draft.kernel, activationName(p.activation), dtypeName(p.x.dtype),
+  draft.label = formatted("{} {} {} x{}", draft.kernel, activationName(p.activation), dtypeName(p.x.dtype),
                             sizesText(p.x));
   draft.flops = static_cast<double>(p.x.elements());  // one evaluation per element, whatever it costs
   const bool something = p.x.elements() > 0;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "api/text.hpp"
 #include "kernels/choose.hpp"
 #include "ops/common.hpp"
 #include "ops/rows.hpp"
@@ -51,7 +52,7 @@ PlanDraft planLayerNorm(const DeviceFacts& facts, const LayerNormProblem& p,
   draft.op = SACCADE_OPERATOR_LAYER_NORM;
   draft.kernel = kVariants[choice.index].name;
   draft.reason = choice.reason;
-  draft.label = std::format("{} {} x{}{}", draft.kernel, dtypeName(p.x.dtype), sizesText(p.x),
+  draft.label = formatted("{} {} x{}{}", draft.kernel, dtypeName(p.x.dtype), sizesText(p.x),
                             p.weight.present() ? " weight bias" : "");
   // Sum, difference, square and its sum, normalisation; two more for weight and bias.
   draft.flops = static_cast<double>(p.x.elements()) * (p.weight.present() ? 8 : 6);

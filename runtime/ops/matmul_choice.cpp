@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <format>
 #include <span>
+
+#include "api/text.hpp"
 
 namespace saccade::core {
 namespace {
@@ -81,7 +82,7 @@ constexpr uint32_t kMostSums = 64;
 
 std::string settleRows(const DeviceFacts&, const MatmulProblem&, MatmulTile& tile) {
   if (tile.rowsEach * tile.columnsEach > kMostSums) {
-    return std::format("rows_each is {} and columns_each {}; their product must be at most {}", tile.rowsEach, tile.columnsEach, kMostSums);
+    return formatted("rows_each is {} and columns_each {}; their product must be at most {}", tile.rowsEach, tile.columnsEach, kMostSums);
   }
   tile.rows = tile.localSize * tile.rowsEach;
   tile.columns = tile.columnsEach;
@@ -90,13 +91,13 @@ std::string settleRows(const DeviceFacts&, const MatmulProblem&, MatmulTile& til
 
 std::string settleTiled(const DeviceFacts& facts, const MatmulProblem&, MatmulTile& tile) {
   if (tile.rowsEach * tile.columnsEach > kMostSums) {
-    return std::format("rows_each is {} and columns_each {}; their product must be at most {}", tile.rowsEach, tile.columnsEach, kMostSums);
+    return formatted("rows_each is {} and columns_each {}; their product must be at most {}", tile.rowsEach, tile.columnsEach, kMostSums);
   }
   tile.rows = 8 * tile.rowsEach;
   tile.columns = 16 * tile.columnsEach;
   const uint64_t bytes = uint64_t{tile.rows + tile.columns} * (tile.chunk + 1) * sizeof(float);
   if (bytes <= facts.maxComputeSharedMemorySize) return "";
-  return std::format("rows_each is {}, columns_each {} and chunk {}, which needs {} bytes of shared memory; this device has {}",
+  return formatted("rows_each is {}, columns_each {} and chunk {}, which needs {} bytes of shared memory; this device has {}",
                      tile.rowsEach, tile.columnsEach, tile.chunk, bytes, facts.maxComputeSharedMemorySize);
 }
 
@@ -154,7 +155,7 @@ MatmulChoice chooseMatmul(const DeviceFacts& facts, const MatmulProblem& problem
 std::string tuningKey(const MatmulProblem& p) {
   // Which axis of an operand is contiguous decides how it is read.
   const auto layout = [](const Tensor& tensor) { return tensor.strides[3] == 1 ? "" : "t"; };
-  return std::format("matmul {} m{} n{} k{} batch{} a{} b{}", dtypeName(p.a.dtype), std::bit_ceil(uint64_t{p.rows}), std::bit_ceil(uint64_t{p.columns}),
+  return formatted("matmul {} m{} n{} k{} batch{} a{} b{}", dtypeName(p.a.dtype), std::bit_ceil(uint64_t{p.rows}), std::bit_ceil(uint64_t{p.columns}),
                      std::bit_ceil(uint64_t{p.depth}), std::bit_ceil(uint64_t{p.batch0} * p.batch1), layout(p.a), layout(p.b));
 }
 

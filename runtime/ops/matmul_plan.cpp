@@ -9,6 +9,7 @@
 namespace saccade::core {
 
 using uint = uint32_t;
+#include "api/text.hpp"
 #include "matmul_params.h"
 
 namespace {
@@ -83,7 +84,7 @@ MatmulParams makeParams(const MatmulProblem& p, const MatmulTile& tile) {
 }
 
 std::string makeLabel(const MatmulProblem& p, const char* kernel) {
-  std::string label = std::format("matmul {} {} B{}x{} M{} N{} K{}", kernel, dtypeName(p.a.dtype), p.batch0,
+  std::string label = formatted("matmul {} {} B{}x{} M{} N{} K{}", kernel, dtypeName(p.a.dtype), p.batch0,
                                   p.batch1, p.rows, p.columns, p.depth);
   if (p.bias.present()) label += " bias";
   if (p.activation != SACCADE_ACTIVATION_NONE) label += std::string(" ") + activationName(p.activation);

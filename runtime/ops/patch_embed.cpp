@@ -8,6 +8,7 @@
 namespace saccade::core {
 
 using uint = uint32_t;
+#include "api/text.hpp"
 #include "ops_params.h"
 
 namespace {
@@ -98,7 +99,7 @@ PlanDraft planPatchEmbed(const DeviceFacts& facts, const PatchEmbedProblem& p,
   draft.reason = choice.reason;
   draft.tile = choice.tileText;
   draft.label =
-      std::format("patch_embed {} {} image{} patch{} E{}{}{}", choice.kernel, dtypeName(p.image.dtype),
+      formatted("patch_embed {} {} image{} patch{} E{}{}{}", choice.kernel, dtypeName(p.image.dtype),
                   sizesText(p.image), p.patchSize, product.columns, product.bias.present() ? " bias" : "",
                   product.residual.present() ? " residual" : "");
   draft.flops = matmulFlops(product);

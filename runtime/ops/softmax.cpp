@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/softmax.hpp"
 
+#include "api/text.hpp"
 #include "kernels/choose.hpp"
 #include "ops/common.hpp"
 #include "ops/rows.hpp"
@@ -32,7 +33,7 @@ PlanDraft planSoftmax(const DeviceFacts& facts, const SoftmaxProblem& p, const s
   draft.op = SACCADE_OPERATOR_SOFTMAX;
   draft.kernel = kVariants[choice.index].name;
   draft.reason = choice.reason;
-  draft.label = std::format("{} {} x{}", draft.kernel, dtypeName(p.x.dtype), sizesText(p.x));
+  draft.label = formatted("{} {} x{}", draft.kernel, dtypeName(p.x.dtype), sizesText(p.x));
   draft.flops = static_cast<double>(p.x.elements()) * 5;  // maximum, difference, exponential, sum, quotient
   const bool something = p.x.elements() > 0;
   addSlot(draft, "x", p.x, something);

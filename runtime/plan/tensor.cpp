@@ -129,7 +129,7 @@ const char* dtypeName(SaccadeDtype dtype) {
 }
 
 std::string sizesText(const Sizes& sizes) {
-  return std::format("[{}, {}, {}, {}]", sizes[0], sizes[1], sizes[2], sizes[3]);
+  return formatted("[{}, {}, {}, {}]", sizes[0], sizes[1], sizes[2], sizes[3]);
 }
 
 Tensor checkInput(const SaccadeTensorDesc& desc, const std::string& field, std::initializer_list<SaccadeDtype> dtypes,

@@ -17,12 +17,12 @@ using nlohmann::json;
 constexpr int kMaxDepth = 8;
 
 std::string libraryVersion() {
-  return std::format("{}.{}.{}", SACCADE_VERSION_MAJOR, SACCADE_VERSION_MINOR, SACCADE_VERSION_PATCH);
+  return formatted("{}.{}.{}", SACCADE_VERSION_MAJOR, SACCADE_VERSION_MINOR, SACCADE_VERSION_PATCH);
 }
 
 template <class... Args>
 [[noreturn]] void ignore(const std::string& field, std::format_string<Args...> format, Args&&... args) {
-  refuse(field, "tuning file ignored: {}", std::format(format, std::forward<Args>(args)...));
+  refuse(field, "tuning file ignored: {}", formatted(format, std::forward<Args>(args)...));
 }
 
 // As much of a value as a message has room for.
@@ -114,7 +114,7 @@ TuningTable readTuning(std::string_view content, const DeviceFacts& facts) {
   if (!entries.is_array()) ignore("entries", "entries is {}; it must be a list", excerpt(entries));
   TuningTable table;
   for (size_t i = 0; i < entries.size(); i++) {
-    const std::string path = std::format("entries[{}].", i);
+    const std::string path = formatted("entries[{}].", i);
     const std::string& problem = text(entries[i], path, "problem");
     if (table.find(problem) != nullptr) ignore(path + "problem", "{}problem is {} a second time", path, excerpt(problem));
     table.insert(problem, readRequest(entries[i], path, problem, facts));

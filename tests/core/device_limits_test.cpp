@@ -3,6 +3,7 @@
 // operations and other capabilities, grid, parameters.
 #include <algorithm>
 
+#include "api/text.hpp"
 #include "attention/plan.hpp"
 #include "core_test.hpp"
 #include "fake_devices.hpp"
@@ -196,7 +197,7 @@ TEST_P(DeviceLimits, AreNamedByTheRefusalOfAKernelThatDoesNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, DeviceLimits, testing::ValuesIn(combinations()), [](const auto& test) {
-  return std::format("{}_{}", test.param.device.name, core::dtypeName(test.param.dtype));
+  return core::formatted("{}_{}", test.param.device.name, core::dtypeName(test.param.dtype));
 });
 
 TEST(FakeDevices, AreReadFromTheirFiles) {

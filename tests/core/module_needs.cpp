@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module_needs.hpp"
 
-#include <format>
 #include <stdexcept>
+
+#include "api/text.hpp"
 
 namespace saccade::test {
 namespace {
@@ -59,7 +60,7 @@ std::string missingFor(const core::ShaderModuleCode& shader, const core::DeviceF
     const uint32_t count = *at >> 16;
     if (count == 0) throw std::runtime_error("malformed SPIR-V");
     if ((*at & 0xffff) == kOpCapability && !has(facts, at[1])) {
-      missing += std::format("{} needs SPIR-V capability {}\n", shader.name, at[1]);
+      missing += core::formatted("{} needs SPIR-V capability {}\n", shader.name, at[1]);
     }
     at += count;
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_memory.hpp"
 
-#include <format>
 #include <map>
 #include <span>
 #include <stdexcept>
+
+#include "api/text.hpp"
 
 namespace saccade::test {
 namespace {
@@ -102,7 +103,7 @@ class Module {
   uint64_t sizeOf(uint32_t type) const {
     const auto size = sizes_.find(type);
     if (size == sizes_.end() || size->second == 0)
-      throw std::runtime_error(std::format("the size of type %{} is not known", type));
+      throw std::runtime_error(core::formatted("the size of type %{} is not known", type));
     return size->second;
   }
 

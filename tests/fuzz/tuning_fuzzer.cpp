@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tuning files, and kernels with tiles inside a file that is right otherwise: each is refused with a field's name, or plans
 // can be made with what it says.
-#include <format>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -17,7 +16,7 @@ namespace {
 
 constexpr const char* kProblem = "attention f32 dqk64 dv64 tq256 tk256 heads8 group1";
 
-const std::string kVersion = std::format("{}.{}.{}", SACCADE_VERSION_MAJOR, SACCADE_VERSION_MINOR, SACCADE_VERSION_PATCH);
+const std::string kVersion = core::formatted("{}.{}.{}", SACCADE_VERSION_MAJOR, SACCADE_VERSION_MINOR, SACCADE_VERSION_PATCH);
 
 core::AttentionProblem problem() {
   SaccadeAttentionDesc desc = saccadeAttentionDescDefault();
