@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: Apache-2.0
-# Usage: check_blocks.pl SOURCE WORK CC CXX CMAKE GLSLANG VULKAN_INCLUDE FILE.md...
+# Usage: check_blocks.pl SOURCE WORK CC CXX CMAKE GLSLANG VULKAN_INCLUDE FILE...
 #
 # Compiles every code block of the guides, so that none shows what the headers no longer have. A block in c, cpp or
 # cmake has a comment on the line above it that names its wrapper:
@@ -10,7 +10,7 @@
 #
 # takes wrappers/host.c, in which the block replaces the line BLOCK. Blocks in c and cpp are compiled without output,
 # those in cmake are configured as a project that finds an installed Saccade, those in glsl are kernels, and
-# those in sh are parsed. text and json are left alone; any other language is refused, as is a block without a wrapper. Errors
+# those in sh are parsed. Blocks in the comments of headers take the wrapper of the header's name. text and json are left alone; any other language is refused, as is a block without a wrapper. Errors
 # name the guide and its line.
 use strict;
 use warnings;
@@ -36,6 +36,21 @@ sub write_file {
   make_path(dirname($path));
   open my $out, '>', $path or die "$path: $!\n";
   print $out $text;
+}
+
+# The same of the blocks in the comments of a header, between "~~~{.cpp}" and "~~~". Their wrapper has the header's name.
+sub blocks_of_header {
+  my ($path) = @_;
+  my ($wrapper) = basename($path) =~ /^(\w+)/;
+  my @lines = split /\n/, read_file($path), -1;
+  my @blocks;
+  for (my $i = 0; $i < @lines; $i++) {
+    my ($language) = $lines[$i] =~ m{^/// ~~~\{\.(\w+)\}} or next;
+    my $first = ++$i;
+    $i++ while $i < @lines && $lines[$i] ne '/// ~~~';
+    push @blocks, [$first + 1, $language, $wrapper, join('', map { substr($_, 4) . "\n" } @lines[$first .. $i - 1])];
+  }
+  return @blocks;
 }
 
 # Returns [line of the first code line, language, wrapper, code] for each block of a guide.
@@ -124,7 +139,7 @@ sub run_jobs {
 
 remove_tree($work);
 for my $guide (@guides) {
-  add_block($guide, @$_) for blocks_of("$source/$guide");
+  add_block($guide, @$_) for $guide =~ /\.md$/ ? blocks_of("$source/$guide") : blocks_of_header("$source/$guide");
 }
 run_jobs();
 print "$count{c} blocks in c, $count{cpp} in cpp, $count{cmake} in cmake, $count{glsl} in glsl, $count{sh} in sh\n";
