@@ -3,7 +3,7 @@
 # Usage: check_commands.pl SOURCE PROGRAM FILE.md...
 #
 # Fails unless every `saccade COMMAND --option` of the guides, in a code block or in a line of prose, is one that the program's
-# --help knows.
+# --help knows, and unless docs/which-kernel.md has a row for every kernel of attention.
 use strict;
 use warnings;
 
@@ -36,6 +36,16 @@ for my $page (@pages) {
       }
     }
   }
+}
+# docs/features.md is made from the registry, so its head has every kernel.
+open my $features, '<', "$source/docs/features.md" or die "docs/features.md: $!\n";
+my ($head) = join('', <$features>) =~ /^\| \|(.*)\|$/m or die "docs/features.md has no table\n";
+open my $choice, '<', "$source/docs/which-kernel.md" or die "docs/which-kernel.md: $!\n";
+my $explained = join '', <$choice>;
+for my $kernel ($head =~ /(\w+)/g) {
+  next if $explained =~ /^\| `$kernel` \|/m;
+  print "FAILED: docs/which-kernel.md has no row for the kernel $kernel\n";
+  $failures++;
 }
 print "$commands commands, $failures failures\n";
 exit($failures || $commands < 10 ? 1 : 0);
