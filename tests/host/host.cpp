@@ -127,6 +127,7 @@ SaccadeContextCreateInfo Host::contextInfo() const {
   info.device = device;
   info.getInstanceProcAddr = vkGetInstanceProcAddr;
   info.enabledFeatures = &features;
+  info.debugUtils = info.checkUse = messenger_ != VK_NULL_HANDLE ? VK_TRUE : VK_FALSE;
   return info;
 }
 

@@ -17,7 +17,7 @@ void check(VkResult result, const char* what);
 
 struct HostOptions {
   bool recommended = false;  // enable what Saccade recommends and the device has; else bufferDeviceAddress and nothing more
-  bool validation = true;    // with synchronisation validation
+  bool validation = true;    // with synchronisation validation, and contexts with names, labels and checked handles
   VkQueueFlags with = VK_QUEUE_COMPUTE_BIT, without = 0;  // of the queue family
   size_t device = 0;         // among those whose name contains SACCADE_DEVICE; the last one if there are fewer
 };

@@ -34,7 +34,7 @@ class GraphicsQueue : public HostTest {
 // Graphics pipeline and descriptor sets are bound once, before the first render pass.
 TEST_F(GraphicsQueue, KeepsTheStateOfTheHostBetweenTwoRenderPasses) {
   if (!host.hasQueue()) GTEST_SKIP() << host.properties.deviceName << " has no queue family with graphics";
-  Work work(host, context, {.headsQ = 1, .seqlenQ = 2, .headDim = 16, .kernel = "split_kv"});
+  Work work(host, context, {.headsQ = 1, .seqlenQ = 2, .seqlenK = 200, .headDim = 16, .kernel = "split_kv"});
   const std::array<float, 32> before{1, 2, 3, 4, 5};
   std::copy(before.begin(), before.end(), work.out.as<float>());
   const RenderTarget target(host, static_cast<uint32_t>(before.size()) / 4, work.out);

@@ -34,7 +34,7 @@ TEST_F(Recording, SeveralBackToBack) {
 
 TEST_F(Recording, ScratchMemoryIsSharedByConsecutiveCalls) {
   constexpr int64_t kRows = 70;
-  Work works[] = {{host, context, {.seqlenQ = 3, .seqlenK = 200, .kernel = "split_kv"}},
+  Work works[] = {{host, context, kSplit},
                   {host, context, {.seqlenQ = kRows, .dtype = SACCADE_DTYPE_F16, .kernel = "widened_rows"}},
                   {host, context, {.seqlenQ = 1, .seqlenK = 300, .kernel = "split_kv"}}};
   VkDeviceSize bytes = 0;
@@ -71,7 +71,7 @@ TEST_F(Recording, InASecondaryCommandBuffer) {
 }
 
 TEST_F(Recording, InACommandBufferThatIsPendingTwice) {
-  Work work(host, context, {.seqlenQ = 3, .seqlenK = 200, .kernel = "split_kv"});
+  Work work(host, context, kSplit);
   Commands commands(host, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
   commands.barrier();  // between the submissions
   work.record(commands);
@@ -101,7 +101,7 @@ TEST_F(Recording, OnePlanFromEightThreadsAtOnce) {
   std::vector<std::unique_ptr<Work>> works;
   std::vector<std::unique_ptr<Commands>> commands;
   for (unsigned i = 0; i < kThreads; i++) {
-    works.push_back(std::make_unique<Work>(host, context, WorkOptions{.seqlenQ = 3, .seqlenK = 200, .kernel = "split_kv"}));
+    works.push_back(std::make_unique<Work>(host, context, kSplit));
     works.back()->fill(i + 1);
     commands.push_back(std::make_unique<Commands>(host));
   }

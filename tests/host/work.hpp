@@ -22,6 +22,9 @@ struct WorkOptions {
   const char* kernel = nullptr;
 };
 
+// Of two dispatches with scratch memory between them.
+inline constexpr WorkOptions kSplit{.seqlenQ = 3, .seqlenK = 200, .kernel = "split_kv"};
+
 SaccadeAttentionDesc describe(const WorkOptions& options);
 
 class Work {
