@@ -33,6 +33,8 @@ PFN_vkVoidFunction VKAPI_CALL interceptedDeviceFunction(VkDevice device, const c
 
 template <class Watcher>
 PFN_vkVoidFunction VKAPI_CALL interceptedInstanceFunction(VkInstance instance, const char* name) {
+  const auto found = Watcher::functions().find(name);
+  if (found != Watcher::functions().end()) return found->second;
   if (std::string(name) != "vkGetDeviceProcAddr") return vkGetInstanceProcAddr(instance, name);
   return reinterpret_cast<PFN_vkVoidFunction>(interceptedDeviceFunction<Watcher>);
 }
