@@ -155,7 +155,7 @@ int info(const Globals& globals) {
     devices.push_back(deviceJson(all[chooseDevice(all, globals.device)]));
   }
   if (globals.json) {
-    fmt::print("{}\n", json{{"version", SACCADE_VERSION}, {"devices", devices}}.dump(2));
+    fmt::print("{}\n", json{{"version", SACCADE_TOOL_VERSION}, {"devices", devices}}.dump(2));
     return kExitOk;
   }
   for (const json& device : devices) {

@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   try {
     CLI::App app("Saccade: attention for Vulkan.", "saccade");
     app.footer(kFooter);
-    app.set_version_flag("--version", "saccade " SACCADE_VERSION);
+    app.set_version_flag("--version", "saccade " SACCADE_TOOL_VERSION);
     app.require_subcommand(1);
     Globals globals;
     addInfoCommand(app, globals);
