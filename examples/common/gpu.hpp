@@ -76,6 +76,7 @@ class Gpu {
 
   GLFWwindow* window = nullptr;
   VkInstance instance = VK_NULL_HANDLE;
+  bool debugUtils = false;  // VK_EXT_debug_utils is enabled, for names and labels
   VkSurfaceKHR surface = VK_NULL_HANDLE;
   VkSurfaceFormatKHR surfaceFormat{};
   VkPhysicalDevice physicalDevice = VK_NULL_HANDLE;

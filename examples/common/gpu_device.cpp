@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "common/gpu.hpp"
 
@@ -33,15 +35,16 @@ bool findQueueFamily(VkPhysicalDevice device, VkSurfaceKHR surface, std::uint32_
   return false;
 }
 
+bool contains(const std::vector<VkExtensionProperties>& extensions, std::string_view name) {
+  return std::ranges::any_of(extensions, [name](const auto& extension) { return extension.extensionName == name; });
+}
+
 bool hasSwapchain(VkPhysicalDevice device) {
   std::uint32_t count = 0;
   check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr), "vkEnumerateDeviceExtensionProperties");
   std::vector<VkExtensionProperties> extensions(count);
   check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()), "vkEnumerateDeviceExtensionProperties");
-  for (const VkExtensionProperties& extension : extensions) {
-    if (std::string(extension.extensionName) == VK_KHR_SWAPCHAIN_EXTENSION_NAME) return true;
-  }
-  return false;
+  return contains(extensions, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
 }
 
 }  // namespace
@@ -80,11 +83,18 @@ Gpu::~Gpu() {
 
 void Gpu::createInstance() {
   std::uint32_t count = 0;
-  const char** extensions = glfwGetRequiredInstanceExtensions(&count);
-  if (extensions == nullptr) failGlfw("Vulkan cannot present to this window system");
+  const char** required = glfwGetRequiredInstanceExtensions(&count);
+  if (required == nullptr) failGlfw("Vulkan cannot present to this window system");
+  std::vector<const char*> extensions(required, required + count);
+  check(vkEnumerateInstanceExtensionProperties(nullptr, &count, nullptr), "vkEnumerateInstanceExtensionProperties");
+  std::vector<VkExtensionProperties> available(count);
+  check(vkEnumerateInstanceExtensionProperties(nullptr, &count, available.data()), "vkEnumerateInstanceExtensionProperties");
+  debugUtils = contains(available, VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  if (debugUtils) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
   const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_3};
   const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application,
-                                     .enabledExtensionCount = count, .ppEnabledExtensionNames = extensions};
+                                     .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
+                                     .ppEnabledExtensionNames = extensions.data()};
   check(vkCreateInstance(&info, nullptr, &instance), "vkCreateInstance");
   volkLoadInstance(instance);
   atEnd([this] { vkDestroyInstance(instance, nullptr); });

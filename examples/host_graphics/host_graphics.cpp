@@ -25,9 +25,9 @@ struct OverlayPush {  // of overlay.h.glsl
 static void run(const std::string& pictureFile, const std::string& modelFile, std::uint32_t head, std::uint32_t frames,
                 const std::string& screenshot) {
   example::Gpu gpu("Saccade: what the class token attends to", 1000, 600);
-  const saccade::Context context({.apiVersion = VK_API_VERSION_1_3, .instance = gpu.instance,
-                                  .physicalDevice = gpu.physicalDevice, .device = gpu.device,
-                                  .getInstanceProcAddr = example::countedGetInstanceProcAddr, .enabledFeatures = &gpu.features});
+  const saccade::Context context(
+      {.apiVersion = VK_API_VERSION_1_3, .instance = gpu.instance, .physicalDevice = gpu.physicalDevice, .device = gpu.device,
+       .getInstanceProcAddr = example::countedGetInstanceProcAddr, .enabledFeatures = &gpu.features, .debugUtils = gpu.debugUtils});
   const example::Weights weights(gpu, modelFile);
   const Vit vit(gpu, context, weights);
   if (head > vit.heads) throw std::runtime_error("--head: the model has " + std::to_string(vit.heads) + " heads; 0 is their mean");
