@@ -28,9 +28,9 @@ struct Result {
   std::string output;  // of both streams
 };
 
-// Runs a shell command on a display of its own.
+// Runs a shell command on a display of its own; ends it after a minute.
 Result onDisplay(const std::string& command) {
-  const std::string line = "xvfb-run -a -s '-screen 0 1280x800x24' sh -c '" + command + "' 2>&1";
+  const std::string line = "timeout -k 5 60 xvfb-run -a -s '-screen 0 1280x800x24' sh -c '" + command + "' 2>&1";
   FILE* pipe = popen(line.c_str(), "r");
   Result result;
   for (char part[4096]; const std::size_t count = fread(part, 1, sizeof part, pipe);) result.output.append(part, count);
