@@ -74,7 +74,7 @@ TEST_F(HostGraphics, SubmitsOncePerFrameAndCopiesNothingToTheCpu) {
       << result_.output;
 }
 
-// Patches, 29 operators of Saccade and their barriers, against double precision: the weights of the last block's class token.
+// Patches, 31 operators of Saccade and their barriers, against double precision: the weights of the last block's class token.
 TEST_F(HostGraphics, ComputesWhatTheScalarPathDoes) {
   const io::VitWeights weights = io::readVitWeights(kModel);
   const io::Picture picture = io::readPicture(kPicture);
