@@ -20,7 +20,7 @@ endif()
 
 # Every library and program of the project is created through this, so that all get the same options.
 function(saccade_target_options target)
-  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_features(${target} PRIVATE cxx_std_20)
   set_target_properties(${target} PROPERTIES
     CXX_EXTENSIONS OFF
     CXX_VISIBILITY_PRESET hidden

@@ -34,7 +34,7 @@ namespace saccade::nn {
 /// Memory for what a module computes on the way. A tensor of it is made when first asked for, grows when a
 /// larger one is asked for, and is used again by every later call, so that a second forward of the same size
 /// allocates nothing. For one stream at a time: calls that share a workspace run one after the other.
-class Workspace {
+class SACCADE_RUNTIME_API Workspace {
  public:
   /// Allocates nothing yet.
   explicit Workspace(Device device) : device_(std::move(device)) {}
@@ -86,7 +86,7 @@ struct MultiheadAttentionOptions {
 /// num_heads_kv, head h owns channels h * head_dim .. h * head_dim + head_dim - 1 of a projection;
 /// softmax_scale is 1/sqrt(head_dim_qk). Query, key and value are strided views of the projections: nothing is
 /// copied. A row that sees no key gives the bias of out_proj.
-class MultiheadAttention {
+class SACCADE_RUNTIME_API MultiheadAttention {
  public:
   /// One weight with the rows of Q, then K, then V: [(num_heads + 2 num_heads_kv) * head_dim, E]. numHeadsKv of 0 means
   /// numHeads. `out` is [Eout, num_heads * head_dim].
@@ -121,7 +121,7 @@ class MultiheadAttention {
 };
 
 /// A pre-norm block: x + attention(norm1(x)), then that + fc2(activation(fc1(norm2(that)))).
-struct TransformerBlock {
+struct SACCADE_RUNTIME_API TransformerBlock {
   LayerNorm norm1;               ///< before the attention
   MultiheadAttention attention;  ///< from E to E channels
   LayerNorm norm2;               ///< before the MLP
@@ -179,7 +179,7 @@ struct VitOutputs {
 
 /// Vision Transformer (Dosovitskiy et al. 2021) with a class token and learned positions, as timm's
 /// VisionTransformer, or DINOv2 (Oquab et al. 2023). A cheap handle: copies share the weights.
-class Vit {
+class SACCADE_RUNTIME_API Vit {
  public:
   /// A safetensors file with the names of timm's VisionTransformer or of Hugging Face's Dinov2Model. Computes
   /// in `dtype`, whatever the file holds. Throws Error InvalidArgument for a file that cannot be read or whose

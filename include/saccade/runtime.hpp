@@ -29,6 +29,13 @@
 
 #include <saccade/saccade.hpp>
 
+/// What the shared library exports.
+#if defined(__GNUC__)
+#  define SACCADE_RUNTIME_API __attribute__((visibility("default")))
+#else
+#  define SACCADE_RUNTIME_API
+#endif
+
 /// Saccade in C++.
 namespace saccade {
 
@@ -42,7 +49,7 @@ class Storage;
 enum class DeviceType { Other, IntegratedGpu, DiscreteGpu, VirtualGpu, Cpu };
 
 /// "discrete GPU", "CPU", ... Static storage.
-const char* deviceTypeName(DeviceType type) noexcept;
+SACCADE_RUNTIME_API const char* deviceTypeName(DeviceType type) noexcept;
 
 /// A Vulkan device of this machine, before it is opened.
 struct DeviceSummary {
@@ -60,7 +67,7 @@ struct DeviceSummary {
 /// anything else a part of the name, in any case. Returns a position in `devices`. Throws Error
 /// DeviceRequirements with a list of the devices: there is none, none or more than one matches, or the one
 /// chosen lacks something (named).
-std::size_t chooseDevice(std::span<const DeviceSummary> devices, const std::string& select);
+SACCADE_RUNTIME_API std::size_t chooseDevice(std::span<const DeviceSummary> devices, const std::string& select);
 
 /// How to open a device. What is left out comes from the environment, else from the defaults.
 struct DeviceOptions {
@@ -112,7 +119,7 @@ using PlanPtr = std::shared_ptr<const Plan>;
 
 /// A Vulkan device of our own. A cheap handle: copies share the device, which lives until the last copy,
 /// tensor, stream and plan of it is gone. All functions may be called from several threads at once.
-class Device {
+class SACCADE_RUNTIME_API Device {
  public:
   /// Every Vulkan device, supported or not. Throws Error DeviceRequirements: there is no Vulkan loader or
   /// driver.
@@ -185,7 +192,7 @@ struct TensorOptions {
 /// Views (slice, transpose, ...) share memory with the tensor they come from. An axis may be negative: it then
 /// counts from the end. Distinct threads may use copies of one tensor at once; who writes elements that
 /// another thread uses orders the two.
-class Tensor {
+class SACCADE_RUNTIME_API Tensor {
  public:
   Tensor() noexcept = default;
 
@@ -354,9 +361,9 @@ struct PatchEmbedOptions {
 
 /// The description that a stream makes its plan from: for looking at a plan (device.plan(desc)->info())
 /// without running it.
-AttentionDesc describeAttention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
+SACCADE_RUNTIME_API AttentionDesc describeAttention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
                                 const AttentionOptions& options = {});
-MatmulDesc describeMatmul(const Tensor& a, const Tensor& b, const Tensor& out,
+SACCADE_RUNTIME_API MatmulDesc describeMatmul(const Tensor& a, const Tensor& b, const Tensor& out,
                           const MatmulOptions& options = {});
 /// \}
 
@@ -378,7 +385,7 @@ class Timestamp {
 /// 
 /// A call that throws has recorded nothing. One thread at a time. Destroying a stream waits for what it has
 /// submitted and drops what it has not.
-class Stream {
+class SACCADE_RUNTIME_API Stream {
  public:
   /// Throws Error: OutOfMemory, DeviceLost.
   explicit Stream(const Device& device);
@@ -442,13 +449,13 @@ class Stream {
 /// \{
 
 /// Allocates the output, runs, waits. For more than one operator a Stream is faster. Thread-safe. Throws Error as Stream does.
-Tensor attention(const Device& device, const Tensor& q, const Tensor& k, const Tensor& v,
+SACCADE_RUNTIME_API Tensor attention(const Device& device, const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {});
-Tensor matmul(const Device& device, const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
-Tensor layerNorm(const Device& device, const Tensor& x, const LayerNormOptions& options = {});
-Tensor softmax(const Device& device, const Tensor& x, const SoftmaxOptions& options = {});
-Tensor gelu(const Device& device, const Tensor& x, Activation activation = Activation::Gelu);
-Tensor patchEmbed(const Device& device, const Tensor& image, const Tensor& weight,
+SACCADE_RUNTIME_API Tensor matmul(const Device& device, const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
+SACCADE_RUNTIME_API Tensor layerNorm(const Device& device, const Tensor& x, const LayerNormOptions& options = {});
+SACCADE_RUNTIME_API Tensor softmax(const Device& device, const Tensor& x, const SoftmaxOptions& options = {});
+SACCADE_RUNTIME_API Tensor gelu(const Device& device, const Tensor& x, Activation activation = Activation::Gelu);
+SACCADE_RUNTIME_API Tensor patchEmbed(const Device& device, const Tensor& image, const Tensor& weight,
                   const PatchEmbedOptions& options = {});
 /// \}
 

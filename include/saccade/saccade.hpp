@@ -64,7 +64,7 @@ enum class Activation {
 
 /// What every throwing function of this header throws. what() is a sentence for people: the field, its value,
 /// what is allowed and the way out.
-class Error : public std::runtime_error {
+class [[gnu::visibility("default")]] Error : public std::runtime_error {  // one library throws it, another catches it
  public:
   /// For a refusal of `field`; `text` becomes what().
   Error(Status status, std::string field, const std::string& text)

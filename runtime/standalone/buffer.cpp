@@ -45,40 +45,30 @@ Buffer::Buffer(DeviceState& device, std::uint64_t bytes, BufferUse use)
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = size_;
   info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  VmaAllocationCreateInfo allocation{};
-  allocation.usage = VMA_MEMORY_USAGE_AUTO;
   if (use == BufferUse::Device) {
     info.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-  } else {
-    allocation.flags = VMA_ALLOCATION_CREATE_MAPPED_BIT | VMA_ALLOCATION_CREATE_HOST_ACCESS_RANDOM_BIT;
   }
-  constexpr VkDeviceSize kAlignment = 64;
-  VmaAllocationInfo placed{};
-  const VkResult result = vmaCreateBufferWithAlignment(device.allocator(), &info, &allocation, kAlignment,
-                                                       &handle_, &allocation_, &placed);
+  const VkResult result = device.allocator().createBuffer(info, use, placed_);
   device.check(result, fmt::format("allocate {} bytes of device memory", size_).c_str());
   device.memory().add(size_);
-  mapped_ = static_cast<std::byte*>(placed.pMappedData);
   if (use == BufferUse::Device) {
     VkBufferDeviceAddressInfo address{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
-    address.buffer = handle_;
+    address.buffer = placed_.handle;
     address_ = device.vk().vkGetBufferDeviceAddress(device.handle(), &address);
   }
 }
 
 Buffer::~Buffer() {
-  vmaDestroyBuffer(device_.allocator(), handle_, allocation_);
+  device_.allocator().destroyBuffer(placed_);
   device_.memory().remove(size_);
 }
 
 void Buffer::flush() const {
-  device_.check(vmaFlushAllocation(device_.allocator(), allocation_, 0, VK_WHOLE_SIZE),
-                "flush staging memory");
+  device_.check(device_.allocator().flush(placed_.allocation), "flush staging memory");
 }
 
 void Buffer::invalidate() const {
-  device_.check(vmaInvalidateAllocation(device_.allocator(), allocation_, 0, VK_WHOLE_SIZE),
-                "read back staging memory");
+  device_.check(device_.allocator().invalidate(placed_.allocation), "read back staging memory");
 }
 
 Storage::Storage(std::shared_ptr<DeviceState> device, std::uint64_t bytes, bool guarded)

@@ -26,11 +26,6 @@ class MemoryCounter {
   std::atomic<std::uint64_t> peak_ = 0;
 };
 
-enum class BufferUse {
-  Device,   // tensors and scratch
-  Staging,  // mapped; read and written by the host
-};
-
 // A VkBuffer with its memory and device address. Its size is a multiple of 16 bytes, and so is its address.
 class Buffer {
  public:
@@ -40,22 +35,20 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
 
-  VkBuffer handle() const { return handle_; }
+  VkBuffer handle() const { return placed_.handle; }
   VkDeviceAddress address() const { return address_; }
   std::uint64_t size() const { return size_; }
 
   // Staging only.
-  std::byte* mapped() const { return mapped_; }
+  std::byte* mapped() const { return placed_.mapped; }
   void flush() const;       // after the host wrote
   void invalidate() const;  // before the host reads
 
  private:
   DeviceState& device_;
   std::uint64_t size_;
-  VkBuffer handle_ = VK_NULL_HANDLE;
-  VmaAllocation allocation_ = VK_NULL_HANDLE;
+  Allocator::PlacedBuffer placed_;
   VkDeviceAddress address_ = 0;
-  std::byte* mapped_ = nullptr;
 };
 
 // The memory behind tensors: the elements lie in [begin, begin + bytes) of the buffer, guard margins around

@@ -33,7 +33,7 @@ DeviceState::DeviceState(Instance instance, ListedDevice chosen, DeviceSettings 
     : instance_(std::move(instance)), physicalDevice_(chosen.physicalDevice),
       summary_(std::move(chosen.summary)), settings_(std::move(settings)) {
   createDevice();
-  createAllocator();
+  allocator_.emplace(instance_.handle(), physicalDevice_, handle(), std::min(kInstanceApiVersion, summary_.apiVersion));
   VkPhysicalDeviceProperties properties{};
   vkGetPhysicalDeviceProperties(physicalDevice_, &properties);
   createPipelineCache(properties);
@@ -74,28 +74,10 @@ void DeviceState::createDevice() {
   }
   VkDevice device = VK_NULL_HANDLE;
   runtime::check(vkCreateDevice(physicalDevice_, &info, nullptr, &device), "create the Vulkan device");
-  volkLoadDeviceTable(&vk_, device);
+  vk_ = loadDeviceFunctions(device);
   device_ = {device, DestroyDevice{vk_.vkDestroyDevice}};
   if (shaderObjects) shaderObjects_.emplace(instance_.handle(), physicalDevice_, device, vk_);
   vk_.vkGetDeviceQueue(device, queueFamily_, 0, &queue_);
-}
-
-void DeviceState::createAllocator() {
-  VmaVulkanFunctions functions{};
-  functions.vkGetInstanceProcAddr = vkGetInstanceProcAddr;
-  functions.vkGetDeviceProcAddr = vkGetDeviceProcAddr;
-  VmaAllocatorCreateInfo info{};
-  info.flags = VMA_ALLOCATOR_CREATE_BUFFER_DEVICE_ADDRESS_BIT;
-  info.physicalDevice = physicalDevice_;
-  info.device = handle();
-  info.instance = instance_.handle();
-  info.pVulkanFunctions = &functions;
-  info.vulkanApiVersion = std::min(kInstanceApiVersion, summary_.apiVersion);
-  // Smaller blocks than the default of 256 MiB: what the process holds stays close to what tensors need.
-  info.preferredLargeHeapBlockSize = VkDeviceSize{64} << 20;
-  VmaAllocator allocator = VK_NULL_HANDLE;
-  runtime::check(vmaCreateAllocator(&info, &allocator), "create the memory allocator");
-  allocator_.reset(allocator);
 }
 
 void DeviceState::createPipelineCache(const VkPhysicalDeviceProperties& properties) {

@@ -54,8 +54,8 @@ class DeviceState {
   const Context& context() const { return *context_; }
   const Instance& instance() const { return instance_; }
   VkDevice handle() const { return device_.get(); }
-  const VolkDeviceTable& vk() const { return vk_; }
-  VmaAllocator allocator() const { return allocator_.get(); }
+  const DeviceFunctions& vk() const { return vk_; }
+  Allocator& allocator() { return *allocator_; }
   std::uint32_t queueFamily() const { return queueFamily_; }
   double dispatchBudget() const { return settings_.dispatchBudget; }
   std::uint32_t timestampValidBits() const { return timestampValidBits_; }
@@ -80,12 +80,7 @@ class DeviceState {
   Immediate immediate();
 
  private:
-  struct DestroyAllocator {
-    void operator()(VmaAllocator allocator) const { vmaDestroyAllocator(allocator); }
-  };
-
   void createDevice();
-  void createAllocator();
   void createPipelineCache(const VkPhysicalDeviceProperties& properties);
   void createContext(const VkPhysicalDeviceProperties& properties);
   std::uint64_t uncachedPipelines() const;
@@ -102,11 +97,11 @@ class DeviceState {
   std::uint32_t queueFamily_ = 0;
   std::atomic<bool> lost_ = false;
   std::unique_ptr<VkDevice_T, DestroyDevice> device_;
-  VolkDeviceTable vk_{};
+  DeviceFunctions vk_{};
   std::mutex queueMutex_;
   VkQueue queue_ = VK_NULL_HANDLE;
   MemoryCounter memory_;
-  std::unique_ptr<VmaAllocator_T, DestroyAllocator> allocator_;
+  std::optional<Allocator> allocator_;
   std::optional<ShaderObjects> shaderObjects_;
   std::optional<PipelineCache> pipelineCache_;
   std::optional<Context> context_;

@@ -112,7 +112,7 @@ Instance::Instance(bool validation)
   handle_.reset(created);
 
   if (validation) {
-    // Not volk's global: the first instance of the process may have been made without the extension.
+    // Not one of the instance functions: the first instance of the process may have been made without the extension.
     const auto create = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
         vkGetInstanceProcAddr(created, "vkCreateDebugUtilsMessengerEXT"));
     check(create(created, &messenger, nullptr, &messenger_), "create the validation messenger");

@@ -10,7 +10,7 @@
 
 namespace saccade::runtime {
 
-PipelineCache::PipelineCache(const VolkDeviceTable& vk, VkDevice device, const PipelineCacheOwner& owner,
+PipelineCache::PipelineCache(const DeviceFunctions& vk, VkDevice device, const PipelineCacheOwner& owner,
                              std::filesystem::path file, std::function<void(const std::string&)> say)
     : vk_(vk), device_(device), owner_(owner), file_(std::move(file)), say_(std::move(say)) {
   PipelineCacheContent content;

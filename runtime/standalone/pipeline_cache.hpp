@@ -21,7 +21,7 @@ class PipelineCache {
   using Clock = std::chrono::steady_clock;
 
   // `file` empty: pipelines are kept for as long as the process lives. `vk` must outlive the cache, and so must the device.
-  PipelineCache(const VolkDeviceTable& vk, VkDevice device, const PipelineCacheOwner& owner, std::filesystem::path file,
+  PipelineCache(const DeviceFunctions& vk, VkDevice device, const PipelineCacheOwner& owner, std::filesystem::path file,
                 std::function<void(const std::string&)> say);
   ~PipelineCache();
   PipelineCache(const PipelineCache&) = delete;
@@ -41,7 +41,7 @@ class PipelineCache {
   void write();
   void sayOnce(const std::string& problem) noexcept;
 
-  const VolkDeviceTable& vk_;
+  const DeviceFunctions& vk_;
   VkDevice device_;
   PipelineCacheOwner owner_;
   std::filesystem::path file_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "standalone/vulkan.hpp"
 
-#include <mutex>
 #include <string>
 
 #include <fmt/format.h>
@@ -45,21 +44,6 @@ Status statusOf(VkResult result) {
 }
 
 }  // namespace
-
-void loadVulkan() {
-  static const VkResult result = volkInitialize();
-  if (result != VK_SUCCESS) {
-    throw Error(
-        Status::DeviceRequirements, "",
-        "no Vulkan loader was found on this machine; install it (Debian and Ubuntu: libvulkan1) and a driver "
-        "(a graphics driver, or mesa-vulkan-drivers for the CPU)");
-  }
-}
-
-void loadInstanceFunctions(VkInstance instance) {
-  static std::once_flag once;
-  std::call_once(once, [&] { volkLoadInstanceOnly(instance); });
-}
 
 void check(VkResult result, const char* action) {
   if (result >= VK_SUCCESS) return;

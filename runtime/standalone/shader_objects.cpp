@@ -286,7 +286,7 @@ bool wantsShaderObjects(VkPhysicalDevice physicalDevice) {
   return objects.shaderObject == VK_TRUE;
 }
 
-ShaderObjects::ShaderObjects(VkInstance instance, VkPhysicalDevice physicalDevice, VkDevice device, const VolkDeviceTable& vk)
+ShaderObjects::ShaderObjects(VkInstance instance, VkPhysicalDevice physicalDevice, VkDevice device, const DeviceFunctions& vk)
     : device_(device), table_(vk) {
   VkPhysicalDeviceProperties properties{};
   vkGetPhysicalDeviceProperties(physicalDevice, &properties);

@@ -19,7 +19,7 @@ bool wantsShaderObjects(VkPhysicalDevice physicalDevice);
 class ShaderObjects {
  public:
   // `device` has VK_EXT_shader_object and its feature enabled. Both must outlive this.
-  ShaderObjects(VkInstance instance, VkPhysicalDevice physicalDevice, VkDevice device, const VolkDeviceTable& vk);
+  ShaderObjects(VkInstance instance, VkPhysicalDevice physicalDevice, VkDevice device, const DeviceFunctions& vk);
   ~ShaderObjects();
   ShaderObjects(const ShaderObjects&) = delete;
   ShaderObjects& operator=(const ShaderObjects&) = delete;
@@ -27,11 +27,11 @@ class ShaderObjects {
   // For a context: the driver's functions but for those of pipelines.
   static PFN_vkGetInstanceProcAddr entry();
   // For PipelineCache: the device's table with pipeline caches of binaries.
-  const VolkDeviceTable& table() const { return table_; }
+  const DeviceFunctions& table() const { return table_; }
 
  private:
   VkDevice device_;
-  VolkDeviceTable table_;
+  DeviceFunctions table_;
 };
 
 }  // namespace saccade::runtime

@@ -134,8 +134,9 @@ class TimedContext {
     dispatchClock = {.getInstanceProcAddr = handles_.getInstanceProcAddr,
                      .getDeviceProcAddr = reinterpret_cast<PFN_vkGetDeviceProcAddr>(
                          handles_.getInstanceProcAddr(handles_.instance, "vkGetDeviceProcAddr")),
-                     .dispatch = vk_.vkCmdDispatch,
                      .writeTimestamp = vk_.vkCmdWriteTimestamp};
+    dispatchClock.dispatch =
+        reinterpret_cast<PFN_vkCmdDispatch>(dispatchClock.getDeviceProcAddr(handles_.device, "vkCmdDispatch"));
     VkQueryPoolCreateInfo queries{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
     queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
     queries.queryCount = kMostQueries;
@@ -189,7 +190,7 @@ class TimedContext {
 
  private:
   Device device_;
-  const VolkDeviceTable& vk_;
+  const runtime::DeviceFunctions& vk_;
   DeviceHandles handles_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;

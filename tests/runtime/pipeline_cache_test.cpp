@@ -82,7 +82,7 @@ class PipelineCacheOfADevice : public testing::Test {
     return found;
   }
 
-  VolkDeviceTable vk{};
+  DeviceFunctions vk{};
   TemporaryFolder folder;
   std::filesystem::path path = folder / "cache.bin";
   std::vector<std::string> said;

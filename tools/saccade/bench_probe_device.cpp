@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "kernels/shader_table.hpp"
+#include "standalone/vulkan.hpp"
 
 namespace saccade::core {
 
@@ -61,6 +62,8 @@ std::uint32_t deviceMemoryType(VkPhysicalDevice physicalDevice, std::uint32_t al
 
 ProbeDevice::ProbeDevice(const Device& device)
     : physicalDevice_(device.handles().physicalDevice), queueFamily_(device.handles().queueFamily) {
+  volkInitializeCustom(device.handles().getInstanceProcAddr);
+  volkLoadInstanceOnly(device.handles().instance);
   findMatrixShapes();
   createDevice();
   createCommands();

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <saccade/runtime.hpp>
+#include <volk.h>
 
-#include "standalone/vulkan.hpp"
+#include <saccade/runtime.hpp>
 
 namespace saccade::tool {
 
