@@ -70,7 +70,7 @@ struct Memory {
     memory = vk::raii::DeviceMemory(device, {needed.size, type, &flags});
     buffer.bindMemory(*memory, 0);
     address = device.getBufferAddress({*buffer});
-    data = static_cast<float*>(memory.mapMemory(0, vk::WholeSize));
+    data = static_cast<float*>(memory.mapMemory(0, VK_WHOLE_SIZE));
   }
 
   SaccadeBuffer range() const { return {address, size}; }
@@ -86,7 +86,9 @@ int decode(uint32_t tokens) {
   const vk::raii::Context loader;
   const vk::ApplicationInfo application{"decode_loop", 0, nullptr, 0, VK_API_VERSION_1_2};
   const vk::raii::Instance instance(loader, {{}, &application});
-  const vk::raii::PhysicalDevice physicalDevice = instance.enumeratePhysicalDevices().at(0);
+  const auto physicalDevices = instance.enumeratePhysicalDevices();
+  if (physicalDevices.empty()) throw std::runtime_error("there is no Vulkan device; install a driver");
+  const vk::raii::PhysicalDevice& physicalDevice = physicalDevices.front();  // the first one: a host has rules of its own
   const auto families = physicalDevice.getQueueFamilyProperties();
   uint32_t family = 0;
   while (!(families.at(family).queueFlags & vk::QueueFlagBits::eCompute)) family++;
