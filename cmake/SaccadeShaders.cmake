@@ -53,9 +53,12 @@ function(saccade_shader)
   set_property(GLOBAL APPEND PROPERTY SACCADE_SHADERS "${S_NAME}")
 endfunction()
 
+# saccade_finish_shaders(target function [DEFLATED])
 # Writes the table of the shaders added since the last call: one assembler file that includes the modules, one C++
-# file with names. `function` in saccade::core returns the table.
+# file with names. `function` in saccade::core returns the table. Modules are stored as words of SPIR-V or, DEFLATED, as
+# spirvOf in runtime/kernels reads them.
 function(saccade_finish_shaders target function)
+  cmake_parse_arguments(S DEFLATED "" "" ${ARGN})
   get_property(shaders GLOBAL PROPERTY SACCADE_SHADERS)
   get_property(left_out GLOBAL PROPERTY SACCADE_SHADERS_LEFT_OUT)
   set_property(GLOBAL PROPERTY SACCADE_SHADERS)
@@ -66,13 +69,24 @@ function(saccade_finish_shaders target function)
   set(blobs "")
   foreach(name IN LISTS shaders)
     set(spv "${CMAKE_CURRENT_BINARY_DIR}/spv/${name}.spv")
+    set(included "\"${spv}\"")
+    if(S_DEFLATED)
+      add_custom_command(
+        OUTPUT "${spv}.gz"
+        COMMAND "${CMAKE_COMMAND}" "-DIN=${spv}" "-DOUT=${spv}.gz" -P "${PROJECT_SOURCE_DIR}/cmake/DeflateShader.cmake"
+        DEPENDS "${spv}" "${PROJECT_SOURCE_DIR}/cmake/DeflateShader.cmake"
+        COMMENT "Shader ${name}, deflated"
+        VERBATIM)
+      set(spv "${spv}.gz")
+      set(included "\"${spv}\", 10")
+    endif()
     list(APPEND spvs "${spv}")
     string(APPEND blobs
       "  .p2align 2\n  .globl saccadeShader_${name}\n  .hidden saccadeShader_${name}\n  .hidden saccadeShaderEnd_${name}\n"
       "  .globl saccadeShaderEnd_${name}\n"
-      "saccadeShader_${name}:\n  .incbin \"${spv}\"\nsaccadeShaderEnd_${name}:\n")
+      "saccadeShader_${name}:\n  .incbin ${included}\nsaccadeShaderEnd_${name}:\n")
     string(APPEND declarations
-      "extern \"C\" const std::uint32_t saccadeShader_${name}[], saccadeShaderEnd_${name}[];\n")
+      "extern \"C\" const std::byte saccadeShader_${name}[], saccadeShaderEnd_${name}[];\n")
     string(APPEND entries
       "    {\"${name}\", saccadeShader_${name}, saccadeShaderEnd_${name}, \"\"},\n")
   endforeach()

@@ -122,9 +122,10 @@ void Pipelines::createAndKeep(const Request& request) {
 
 VkPipeline Pipelines::create(const Request& request) {
   const ShaderModuleCode& shader = *request.shader;
+  const std::vector<uint32_t> code = spirvOf(shader);
   VkShaderModuleCreateInfo moduleInfo{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-  moduleInfo.codeSize = static_cast<size_t>(shader.end - shader.begin) * sizeof(uint32_t);
-  moduleInfo.pCode = shader.begin;
+  moduleInfo.codeSize = code.size() * sizeof code[0];
+  moduleInfo.pCode = code.data();
   VkShaderModule module = VK_NULL_HANDLE;
   checkVulkan(functions_.vkCreateShaderModule(device_, &moduleInfo, callbacks_, &module), "vkCreateShaderModule");
 

@@ -68,9 +68,13 @@ VKAPI_ATTR VkResult VKAPI_CALL createShaderModule(VkDevice device, const VkShade
   const std::lock_guard lock(mutex);
   const VkResult result = state->createShaderModule(device, info, callbacks, module);
   if (result != VK_SUCCESS) return result;
-  for (const core::ShaderModuleCode& shader : core::shaderTable()) {
-    if (shader.begin == info->pCode) state->modules[*module] = shader.name;
-  }
+  static const std::map<std::vector<uint32_t>, const char*> names = [] {
+    std::map<std::vector<uint32_t>, const char*> made;
+    for (const core::ShaderModuleCode& shader : core::shaderTable()) made[core::spirvOf(shader)] = shader.name;
+    return made;
+  }();
+  const auto found = names.find({info->pCode, info->pCode + info->codeSize / sizeof(uint32_t)});
+  if (found != names.end()) state->modules[*module] = found->second;
   return result;
 }
 

@@ -56,7 +56,8 @@ bool has(const core::DeviceFacts& facts, uint32_t capability) {
 
 std::string missingFor(const core::ShaderModuleCode& shader, const core::DeviceFacts& facts) {
   std::string missing;
-  for (const uint32_t* at = shader.begin + kHeaderWords; at < shader.end;) {
+  const std::vector<uint32_t> words = core::spirvOf(shader);
+  for (const uint32_t* at = words.data() + kHeaderWords; at < words.data() + words.size();) {
     const uint32_t count = *at >> 16;
     if (count == 0) throw std::runtime_error("malformed SPIR-V");
     if ((*at & 0xffff) == kOpCapability && !has(facts, at[1])) {

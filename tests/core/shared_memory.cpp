@@ -117,7 +117,7 @@ class Module {
 
 uint64_t sharedMemoryBytes(const core::ShaderModuleCode& shader,
                            const std::vector<uint32_t>& specialisation) {
-  return Module({shader.begin, shader.end}, specialisation).sharedBytes();
+  return Module(core::spirvOf(shader), specialisation).sharedBytes();
 }
 
 }  // namespace saccade::test

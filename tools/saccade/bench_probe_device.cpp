@@ -186,8 +186,8 @@ ProbeDevice::Buffer ProbeDevice::buffer(VkDeviceSize bytes) {
 VkPipeline ProbeDevice::pipeline(const std::string& shader, std::span<const std::uint32_t> constants) {
   const core::ShaderModuleCode& code = shaderNamed(shader);
   VkShaderModuleCreateInfo moduleInfo{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-  moduleInfo.codeSize = static_cast<std::size_t>(code.end - code.begin) * sizeof(std::uint32_t);
-  moduleInfo.pCode = code.begin;
+  moduleInfo.codeSize = static_cast<std::size_t>(code.end - code.begin);
+  moduleInfo.pCode = reinterpret_cast<const std::uint32_t*>(code.begin);
   VkShaderModule module = VK_NULL_HANDLE;
   check(vk_.vkCreateShaderModule(device_, &moduleInfo, nullptr, &module), "create a shader module");
   std::vector<VkSpecializationMapEntry> entries;
