@@ -19,7 +19,7 @@
 
 namespace {
 
-constexpr uint32_t kBatch = 2, kHeadsQ = 4, kHeadsKv = 1, kHeadDim = 64, kSteps = 100;
+constexpr uint32_t kBatch = 2, kHeadsQ = 4, kHeadsKv = 1, kHeadDim = 32, kSteps = 100;
 constexpr uint32_t kPrompt[kBatch] = {0, 37};  // tokens that the cache holds before the loop
 
 struct Push {  // of next_token.comp
