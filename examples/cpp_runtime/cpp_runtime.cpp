@@ -16,7 +16,6 @@ int main() try {
   const auto k = Tensor::from(device, Dtype::F32, shape, std::array{1.f, 1.f, 0.f, 0.f, 0.f, 0.f, 1.f, 1.f});
   const auto v = Tensor::from(device, Dtype::F32, shape, std::array{1.f, 2.f, 3.f, 4.f, 5.f, 6.f, 7.f, 8.f});
   const auto out = saccade::attention(device, q, k, v, {.causal = saccade::Causal::BottomRight}).download();
-
   const float weight = 1 / (1 + std::exp(1.f));  // of key 1 for query 1: exp(0) beside exp(2 / sqrt(4))
   bool right = true;
   for (std::size_t d = 0; d < 4; ++d) {
