@@ -54,12 +54,12 @@ SACCADE_RUNTIME_API const char* deviceTypeName(DeviceType type) noexcept;
 /// A Vulkan device of this machine, before it is opened.
 struct DeviceSummary {
   std::uint32_t index = 0;  ///< the driver's enumeration order, which may change from one start to the next
-  std::string name;                     ///< as the driver calls it
+  std::string name{};                   ///< as the driver calls it
   DeviceType type = DeviceType::Other;  ///< what kind of device it is
-  std::string driver;            ///< name and version text
+  std::string driver{};          ///< name and version text
   std::uint32_t apiVersion = 0;  ///< VK_API_VERSION_* of the device
   bool supported = false;            ///< has what Saccade requires
-  std::vector<std::string> missing;  ///< what it lacks, by name, e.g. "bufferDeviceAddress"
+  std::vector<std::string> missing{};  ///< what it lacks, by name, e.g. "bufferDeviceAddress"
 };
 
 /// Picks a device; what Device::open does, without a device. `select` empty: the best supported one, in the
@@ -72,28 +72,28 @@ SACCADE_RUNTIME_API std::size_t chooseDevice(std::span<const DeviceSummary> devi
 /// How to open a device. What is left out comes from the environment, else from the defaults.
 struct DeviceOptions {
   /// As for chooseDevice; empty: environment variable SACCADE_DEVICE, else the best device.
-  std::string select;
+  std::string select{};
   /// Every plan uses this kernel variant; empty: environment variable SACCADE_KERNEL, else free choice.
-  std::string kernel;
+  std::string kernel{};
   /// Turns on the validation layer with synchronisation validation; unset: environment variable
   /// SACCADE_VALIDATION (1 or 0).
-  std::optional<bool> validation;
+  std::optional<bool> validation{};
   /// The tuning file that kernels and tiles are chosen by (`saccade tune` writes it), or "off". Empty: environment variable
   /// SACCADE_TUNING, else the file of this device and driver in the cache folder. One that cannot be used is ignored, and
   /// note() says why.
-  std::string tuning;
+  std::string tuning{};
   /// Folder in which compiled pipelines are kept from one process to the next, a file per device and driver; "off": none.
   /// Empty: environment variable SACCADE_CACHE, else $XDG_CACHE_HOME/saccade or ~/.cache/saccade. A file that is
   /// damaged or of another version is replaced, and a folder that cannot be written to is done without.
-  std::string cache;
+  std::string cache{};
   /// Milliseconds that one dispatch should take at most (SaccadeContextCreateInfo::dispatchBudget); streams measure long
   /// work and teach the device by themselves. Unset: environment variable SACCADE_DISPATCH_BUDGET (a number, or
   /// "off": never cut), else 100.
-  std::optional<double> dispatchBudget;
+  std::optional<double> dispatchBudget{};
   /// Receives, in a sentence, what a user may want to know but what stops no work, e.g. that the cache cannot be
   /// written. Called from the thread that makes the call concerned, at the latest when the device closes. Empty: such
   /// sentences go to stderr.
-  std::function<void(const std::string&)> onMessage;
+  std::function<void(const std::string&)> onMessage{};
 };
 
 /// Bytes of device memory held by tensors, scratch and staging of one device.
@@ -111,7 +111,7 @@ struct DeviceHandles {
   std::uint32_t queueFamily = 0;                     ///< of that queue
   PFN_vkGetInstanceProcAddr getInstanceProcAddr = nullptr;  ///< the loader's
   const VkPhysicalDeviceFeatures2* enabledFeatures = nullptr;  ///< with its chain
-  std::span<const char* const> enabledExtensions;  ///< of the device
+  std::span<const char* const> enabledExtensions{};  ///< of the device
 };
 
 /// A plan that may be shared and kept; it keeps its device alive.

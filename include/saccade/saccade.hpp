@@ -168,24 +168,24 @@ inline SaccadeTensorDesc outputToC(const std::optional<TensorDesc>& tensor, Dtyp
 /// optional that is empty means: absent (tensors), the default (values), contiguous with the sizes and dtype
 /// that follow from the inputs (`out`). `kernel` empty means the context's choice.
 struct AttentionDesc {
-  TensorDesc q,  ///< \copybrief SaccadeAttentionDesc::q
-      k,  ///< \copybrief SaccadeAttentionDesc::k
-      v;  ///< \copybrief SaccadeAttentionDesc::v
-  std::optional<TensorDesc> out;  ///< \copybrief SaccadeAttentionDesc::out
-  std::optional<TensorDesc> lse,  ///< \copybrief SaccadeAttentionDesc::lse
-      probs;  ///< \copybrief SaccadeAttentionDesc::probs
-  std::optional<TensorDesc> mask,  ///< \copybrief SaccadeAttentionDesc::mask
-      bias;  ///< \copybrief SaccadeAttentionDesc::bias
-  std::optional<TensorDesc> alibiSlopes,  ///< \copybrief SaccadeAttentionDesc::alibiSlopes
-      sink;  ///< \copybrief SaccadeAttentionDesc::sink
-  std::optional<TensorDesc> blockTable;  ///< paged K/V
+  TensorDesc q{};  ///< \copybrief SaccadeAttentionDesc::q
+  TensorDesc k{};  ///< \copybrief SaccadeAttentionDesc::k
+  TensorDesc v{};  ///< \copybrief SaccadeAttentionDesc::v
+  std::optional<TensorDesc> out{};  ///< \copybrief SaccadeAttentionDesc::out
+  std::optional<TensorDesc> lse{};  ///< \copybrief SaccadeAttentionDesc::lse
+  std::optional<TensorDesc> probs{};  ///< \copybrief SaccadeAttentionDesc::probs
+  std::optional<TensorDesc> mask{};  ///< \copybrief SaccadeAttentionDesc::mask
+  std::optional<TensorDesc> bias{};  ///< \copybrief SaccadeAttentionDesc::bias
+  std::optional<TensorDesc> alibiSlopes{};  ///< \copybrief SaccadeAttentionDesc::alibiSlopes
+  std::optional<TensorDesc> sink{};  ///< \copybrief SaccadeAttentionDesc::sink
+  std::optional<TensorDesc> blockTable{};  ///< paged K/V
   bool seqlensQ = false;  ///< record with AttentionBuffers::seqlensQ
   bool seqlensK = false;  ///< record with AttentionBuffers::seqlensK
-  std::optional<std::uint32_t> sequences;  ///< packed: record with cuSeqlensQ and cuSeqlensK, one entry more each
+  std::optional<std::uint32_t> sequences{};  ///< packed: record with cuSeqlensQ and cuSeqlensK, one entry more each
   Causal causal = Causal::None;  ///< \copybrief SaccadeAttentionDesc::causal
   std::int64_t windowLeft = -1;  ///< \copybrief SaccadeAttentionDesc::windowLeft
   std::int64_t windowRight = -1;  ///< \copybrief SaccadeAttentionDesc::windowRight
-  std::optional<float> softmaxScale;  ///< empty: 1/sqrt(head_dim_qk)
+  std::optional<float> softmaxScale{};  ///< empty: 1/sqrt(head_dim_qk)
   float temperature = 1.0f;  ///< \copybrief SaccadeAttentionDesc::temperature
   float softcap = 0.0f;  ///< \copybrief SaccadeAttentionDesc::softcap
   float dropout = 0.0f;  ///< \copybrief SaccadeAttentionDesc::dropout
@@ -193,7 +193,7 @@ struct AttentionDesc {
   std::uint64_t dropoutOffset = 0;  ///< \copybrief SaccadeAttentionDesc::dropoutOffset
   Normalizer normalizer = Normalizer::Softmax;  ///< \copybrief SaccadeAttentionDesc::normalizer
   float sigmoidBias = 0.0f;  ///< \copybrief SaccadeAttentionDesc::sigmoidBias
-  std::string kernel;  ///< \copybrief SaccadeAttentionDesc::kernel
+  std::string kernel{};  ///< \copybrief SaccadeAttentionDesc::kernel
 
   /// For the C API. Its pointers live as long as *this.
   SaccadeAttentionDesc toC() const {
@@ -232,13 +232,13 @@ struct AttentionDesc {
 
 /// A matrix product: see SaccadeMatmulDesc.
 struct MatmulDesc {
-  TensorDesc a,  ///< \copybrief SaccadeMatmulDesc::a
-      b;  ///< \copybrief SaccadeMatmulDesc::b
-  std::optional<TensorDesc> bias,  ///< \copybrief SaccadeMatmulDesc::bias
-      residual,  ///< \copybrief SaccadeMatmulDesc::residual
-      out;  ///< \copybrief SaccadeMatmulDesc::out
+  TensorDesc a{};  ///< \copybrief SaccadeMatmulDesc::a
+  TensorDesc b{};  ///< \copybrief SaccadeMatmulDesc::b
+  std::optional<TensorDesc> bias{};  ///< \copybrief SaccadeMatmulDesc::bias
+  std::optional<TensorDesc> residual{};  ///< \copybrief SaccadeMatmulDesc::residual
+  std::optional<TensorDesc> out{};  ///< \copybrief SaccadeMatmulDesc::out
   Activation activation = Activation::None;  ///< \copybrief SaccadeMatmulDesc::activation
-  std::string kernel;  ///< \copybrief SaccadeMatmulDesc::kernel
+  std::string kernel{};  ///< \copybrief SaccadeMatmulDesc::kernel
 
   /// For the C API. Its pointers live as long as *this.
   SaccadeMatmulDesc toC() const {
@@ -256,12 +256,12 @@ struct MatmulDesc {
 
 /// A layer normalisation: see SaccadeLayerNormDesc.
 struct LayerNormDesc {
-  TensorDesc x;  ///< \copybrief SaccadeLayerNormDesc::x
-  std::optional<TensorDesc> weight,  ///< \copybrief SaccadeLayerNormDesc::weight
-      bias,  ///< \copybrief SaccadeLayerNormDesc::bias
-      out;  ///< \copybrief SaccadeLayerNormDesc::out
+  TensorDesc x{};  ///< \copybrief SaccadeLayerNormDesc::x
+  std::optional<TensorDesc> weight{};  ///< \copybrief SaccadeLayerNormDesc::weight
+  std::optional<TensorDesc> bias{};  ///< \copybrief SaccadeLayerNormDesc::bias
+  std::optional<TensorDesc> out{};  ///< \copybrief SaccadeLayerNormDesc::out
   float epsilon = 1e-5f;  ///< \copybrief SaccadeLayerNormDesc::epsilon
-  std::string kernel;  ///< \copybrief SaccadeLayerNormDesc::kernel
+  std::string kernel{};  ///< \copybrief SaccadeLayerNormDesc::kernel
 
   /// For the C API. Its pointers live as long as *this.
   SaccadeLayerNormDesc toC() const {
@@ -278,9 +278,9 @@ struct LayerNormDesc {
 
 /// A softmax: see SaccadeSoftmaxDesc.
 struct SoftmaxDesc {
-  TensorDesc x;  ///< \copybrief SaccadeSoftmaxDesc::x
-  std::optional<TensorDesc> out;  ///< \copybrief SaccadeSoftmaxDesc::out
-  std::string kernel;  ///< \copybrief SaccadeSoftmaxDesc::kernel
+  TensorDesc x{};  ///< \copybrief SaccadeSoftmaxDesc::x
+  std::optional<TensorDesc> out{};  ///< \copybrief SaccadeSoftmaxDesc::out
+  std::string kernel{};  ///< \copybrief SaccadeSoftmaxDesc::kernel
 
   /// For the C API. Its pointers live as long as *this.
   SaccadeSoftmaxDesc toC() const {
@@ -294,10 +294,10 @@ struct SoftmaxDesc {
 
 /// An activation: see SaccadeActivationDesc.
 struct ActivationDesc {
-  TensorDesc x;  ///< \copybrief SaccadeActivationDesc::x
-  std::optional<TensorDesc> out;  ///< \copybrief SaccadeActivationDesc::out
+  TensorDesc x{};  ///< \copybrief SaccadeActivationDesc::x
+  std::optional<TensorDesc> out{};  ///< \copybrief SaccadeActivationDesc::out
   Activation activation = Activation::Gelu;  ///< which one
-  std::string kernel;  ///< \copybrief SaccadeActivationDesc::kernel
+  std::string kernel{};  ///< \copybrief SaccadeActivationDesc::kernel
 
   /// For the C API. Its pointers live as long as *this.
   SaccadeActivationDesc toC() const {
@@ -312,13 +312,13 @@ struct ActivationDesc {
 
 /// A patch embedding: see SaccadePatchEmbedDesc.
 struct PatchEmbedDesc {
-  TensorDesc image,  ///< \copybrief SaccadePatchEmbedDesc::image
-      weight;  ///< \copybrief SaccadePatchEmbedDesc::weight
-  std::optional<TensorDesc> bias,  ///< \copybrief SaccadePatchEmbedDesc::bias
-      residual,  ///< \copybrief SaccadePatchEmbedDesc::residual
-      out;  ///< \copybrief SaccadePatchEmbedDesc::out
+  TensorDesc image{};  ///< \copybrief SaccadePatchEmbedDesc::image
+  TensorDesc weight{};  ///< \copybrief SaccadePatchEmbedDesc::weight
+  std::optional<TensorDesc> bias{};  ///< \copybrief SaccadePatchEmbedDesc::bias
+  std::optional<TensorDesc> residual{};  ///< \copybrief SaccadePatchEmbedDesc::residual
+  std::optional<TensorDesc> out{};  ///< \copybrief SaccadePatchEmbedDesc::out
   std::uint32_t patchSize = 0;  ///< \copybrief SaccadePatchEmbedDesc::patchSize
-  std::string kernel;  ///< \copybrief SaccadePatchEmbedDesc::kernel
+  std::string kernel{};  ///< \copybrief SaccadePatchEmbedDesc::kernel
 
   /// For the C API. Its pointers live as long as *this.
   SaccadePatchEmbedDesc toC() const {
@@ -336,21 +336,21 @@ struct PatchEmbedDesc {
 
 /// The memory of one recorded attention: see SaccadeAttentionBuffers.
 struct AttentionBuffers {
-  BufferRange q{},  ///< \copybrief SaccadeAttentionBuffers::q
-      k{},  ///< \copybrief SaccadeAttentionBuffers::k
-      v{},  ///< \copybrief SaccadeAttentionBuffers::v
-      out{},  ///< \copybrief SaccadeAttentionBuffers::out
-      lse{},  ///< \copybrief SaccadeAttentionBuffers::lse
-      probs{},  ///< \copybrief SaccadeAttentionBuffers::probs
-      mask{},  ///< \copybrief SaccadeAttentionBuffers::mask
-      bias{},  ///< \copybrief SaccadeAttentionBuffers::bias
-      alibiSlopes{},  ///< \copybrief SaccadeAttentionBuffers::alibiSlopes
-      sink{},  ///< \copybrief SaccadeAttentionBuffers::sink
-      blockTable{};  ///< \copybrief SaccadeAttentionBuffers::blockTable
-  BufferRange seqlensQ{},  ///< \copybrief SaccadeAttentionBuffers::seqlensQ
-      seqlensK{};  ///< \copybrief SaccadeAttentionBuffers::seqlensK
-  BufferRange cuSeqlensQ{},  ///< \copybrief SaccadeAttentionBuffers::cuSeqlensQ
-      cuSeqlensK{};  ///< \copybrief SaccadeAttentionBuffers::cuSeqlensK
+  BufferRange q{};  ///< \copybrief SaccadeAttentionBuffers::q
+  BufferRange k{};  ///< \copybrief SaccadeAttentionBuffers::k
+  BufferRange v{};  ///< \copybrief SaccadeAttentionBuffers::v
+  BufferRange out{};  ///< \copybrief SaccadeAttentionBuffers::out
+  BufferRange lse{};  ///< \copybrief SaccadeAttentionBuffers::lse
+  BufferRange probs{};  ///< \copybrief SaccadeAttentionBuffers::probs
+  BufferRange mask{};  ///< \copybrief SaccadeAttentionBuffers::mask
+  BufferRange bias{};  ///< \copybrief SaccadeAttentionBuffers::bias
+  BufferRange alibiSlopes{};  ///< \copybrief SaccadeAttentionBuffers::alibiSlopes
+  BufferRange sink{};  ///< \copybrief SaccadeAttentionBuffers::sink
+  BufferRange blockTable{};  ///< \copybrief SaccadeAttentionBuffers::blockTable
+  BufferRange seqlensQ{};  ///< \copybrief SaccadeAttentionBuffers::seqlensQ
+  BufferRange seqlensK{};  ///< \copybrief SaccadeAttentionBuffers::seqlensK
+  BufferRange cuSeqlensQ{};  ///< \copybrief SaccadeAttentionBuffers::cuSeqlensQ
+  BufferRange cuSeqlensK{};  ///< \copybrief SaccadeAttentionBuffers::cuSeqlensK
   BufferRange scratch{};  ///< PlanInfo::scratchBytes, aligned to 16
   /// Optional: what the arrays of the same name will hold, checked by record.
   const std::int32_t* hostSeqlensQ = nullptr;  ///< [B]
@@ -362,41 +362,41 @@ struct AttentionBuffers {
 
 /// The memory of one recorded matrix product: see SaccadeMatmulBuffers.
 struct MatmulBuffers {
-  BufferRange a{},  ///< \copybrief SaccadeMatmulBuffers::a
-      b{},  ///< \copybrief SaccadeMatmulBuffers::b
-      bias{},  ///< \copybrief SaccadeMatmulBuffers::bias
-      residual{},  ///< \copybrief SaccadeMatmulBuffers::residual
-      out{};  ///< \copybrief SaccadeMatmulBuffers::out
+  BufferRange a{};  ///< \copybrief SaccadeMatmulBuffers::a
+  BufferRange b{};  ///< \copybrief SaccadeMatmulBuffers::b
+  BufferRange bias{};  ///< \copybrief SaccadeMatmulBuffers::bias
+  BufferRange residual{};  ///< \copybrief SaccadeMatmulBuffers::residual
+  BufferRange out{};  ///< \copybrief SaccadeMatmulBuffers::out
 };
 
 /// The memory of one recorded layer normalisation: see SaccadeLayerNormBuffers.
 struct LayerNormBuffers {
-  BufferRange x{},  ///< \copybrief SaccadeLayerNormBuffers::x
-      weight{},  ///< \copybrief SaccadeLayerNormBuffers::weight
-      bias{},  ///< \copybrief SaccadeLayerNormBuffers::bias
-      out{};  ///< \copybrief SaccadeLayerNormBuffers::out
+  BufferRange x{};  ///< \copybrief SaccadeLayerNormBuffers::x
+  BufferRange weight{};  ///< \copybrief SaccadeLayerNormBuffers::weight
+  BufferRange bias{};  ///< \copybrief SaccadeLayerNormBuffers::bias
+  BufferRange out{};  ///< \copybrief SaccadeLayerNormBuffers::out
 };
 
 /// The memory of one recorded softmax: see SaccadeSoftmaxBuffers.
 struct SoftmaxBuffers {
-  BufferRange x{},  ///< \copybrief SaccadeSoftmaxBuffers::x
-      out{};  ///< \copybrief SaccadeSoftmaxBuffers::out
+  BufferRange x{};  ///< \copybrief SaccadeSoftmaxBuffers::x
+  BufferRange out{};  ///< \copybrief SaccadeSoftmaxBuffers::out
 };
 
 /// The memory of one recorded activation: see SaccadeActivationBuffers.
 struct ActivationBuffers {
-  BufferRange x{},  ///< \copybrief SaccadeActivationBuffers::x
-      out{};  ///< \copybrief SaccadeActivationBuffers::out
+  BufferRange x{};  ///< \copybrief SaccadeActivationBuffers::x
+  BufferRange out{};  ///< \copybrief SaccadeActivationBuffers::out
 };
 
 /// The memory of one recorded patch embedding: see SaccadePatchEmbedBuffers.
 struct PatchEmbedBuffers {
-  BufferRange image{},  ///< \copybrief SaccadePatchEmbedBuffers::image
-      weight{},  ///< \copybrief SaccadePatchEmbedBuffers::weight
-      bias{},  ///< \copybrief SaccadePatchEmbedBuffers::bias
-      residual{},  ///< \copybrief SaccadePatchEmbedBuffers::residual
-      out{},  ///< \copybrief SaccadePatchEmbedBuffers::out
-      scratch{};  ///< \copybrief SaccadePatchEmbedBuffers::scratch
+  BufferRange image{};  ///< \copybrief SaccadePatchEmbedBuffers::image
+  BufferRange weight{};  ///< \copybrief SaccadePatchEmbedBuffers::weight
+  BufferRange bias{};  ///< \copybrief SaccadePatchEmbedBuffers::bias
+  BufferRange residual{};  ///< \copybrief SaccadePatchEmbedBuffers::residual
+  BufferRange out{};  ///< \copybrief SaccadePatchEmbedBuffers::out
+  BufferRange scratch{};  ///< \copybrief SaccadePatchEmbedBuffers::scratch
 };
 
 /// Owns a SaccadePlan. Immutable: any number of threads may record one plan into different command buffers.
@@ -515,14 +515,14 @@ struct ContextDesc {
   VkDevice device = VK_NULL_HANDLE;                  ///< \copybrief SaccadeContextCreateInfo::device
   PFN_vkGetInstanceProcAddr getInstanceProcAddr = nullptr;  ///< the only way in: the core links no loader
   const VkPhysicalDeviceFeatures2* enabledFeatures = nullptr;  ///< with the chain given to vkCreateDevice
-  std::span<const char* const> enabledExtensions;              ///< device extensions given to vkCreateDevice
+  std::span<const char* const> enabledExtensions{};            ///< device extensions given to vkCreateDevice
   VkPipelineCache pipelineCache = VK_NULL_HANDLE;              ///< optional; lives as long as the context
   const VkAllocationCallbacks* allocationCallbacks = nullptr;  ///< optional; copied, must stay valid
-  std::string kernel;  ///< every plan uses this kernel variant or is refused; empty: free choice
-  std::string tuning;  ///< the content of a tuning file; empty: none
+  std::string kernel{};  ///< every plan uses this kernel variant or is refused; empty: free choice
+  std::string tuning{};  ///< the content of a tuning file; empty: none
   double dispatchBudget = 100;  ///< milliseconds of one dispatch
   bool debugUtils = false;      ///< VK_EXT_debug_utils is enabled on the instance
-  std::optional<bool> checkUse; ///< as SaccadeContextCreateInfo::checkUse; none: that of saccadeContextCreateInfoDefault
+  std::optional<bool> checkUse{}; ///< as SaccadeContextCreateInfo::checkUse; none: that of saccadeContextCreateInfoDefault
   SaccadeLogCallback logCallback = nullptr;  ///< optional; gets the messages of the log
   void* logUserData = nullptr;               ///< handed to logCallback
   SaccadeSeverity logSeverity = SACCADE_SEVERITY_WARNING;  ///< the least that the callback gets
