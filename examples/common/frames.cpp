@@ -15,6 +15,13 @@ void onGlfwKey(GLFWwindow* window, int key, int, int action, int) {
   (*static_cast<const std::function<void(int)>*>(glfwGetWindowUserPointer(window)))(key - GLFW_KEY_0);
 }
 
+double median(const std::vector<FrameTime>& times, double FrameTime::* part) {
+  std::vector<double> values;
+  for (const FrameTime& time : times) values.push_back(time.*part);
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
 }  // namespace
 
 void showFrames(Gpu& gpu, Swapchain& swapchain, const Recording& recording, std::uint64_t count,
@@ -31,16 +38,16 @@ void showFrames(Gpu& gpu, Swapchain& swapchain, const Recording& recording, std:
     if (!swapchain.draw(recording)) {
       glfwWaitEvents();
     } else if (++frames % kInterval == 0) {
-      std::printf("frame %" PRIu64 ": %.2f ms\n", frames, swapchain.milliseconds().back());
+      std::printf("frame %" PRIu64 ": %.2f ms\n", frames, swapchain.times().back().milliseconds);
       std::fflush(stdout);
     }
   }
   swapchain.finish();
   glfwSetKeyCallback(gpu.window, nullptr);
-  std::vector<double> times = swapchain.milliseconds();
-  std::ranges::sort(times);
-  std::printf("%" PRIu64 " frames, median %.2f ms on the device, %" PRIu64 " submits, %" PRIu64 " copies to the CPU\n", frames,
-              times.empty() ? 0.0 : times[times.size() / 2], counts.submits, counts.copies);
+  std::printf("%" PRIu64 " frames, median %.2f ms on the device, %.2f ms of it before the drawing; %" PRIu64 " submits, %" PRIu64
+              " copies to the CPU\n",
+              frames, median(swapchain.times(), &FrameTime::milliseconds),
+              median(swapchain.times(), &FrameTime::millisecondsBefore), counts.submits, counts.copies);
 }
 
 void printRows(const char* name, std::span<const float> values, std::size_t columns) {

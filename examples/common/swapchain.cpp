@@ -4,11 +4,16 @@
 #include <algorithm>
 
 namespace example {
+namespace {
+
+constexpr std::uint32_t kTimestamps = 3;  // of a frame: at its begin, before its drawing, at its end
+
+}  // namespace
 
 Swapchain::Swapchain(Gpu& gpu) : gpu_(gpu) {
   const VkQueryPoolCreateInfo queryInfo = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                            .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                           .queryCount = 2 * static_cast<std::uint32_t>(frames_.size())};
+                                           .queryCount = kTimestamps * static_cast<std::uint32_t>(frames_.size())};
   check(vkCreateQueryPool(gpu_.device, &queryInfo, nullptr, &queries_), "vkCreateQueryPool");
   gpu_.atEnd([device = gpu_.device, queries = queries_] { vkDestroyQueryPool(device, queries, nullptr); });
   for (InFlight& frame : frames_) {
@@ -91,11 +96,12 @@ void Swapchain::await(InFlight& frame, std::uint32_t index) {
   check(vkWaitForFences(gpu_.device, 1, &frame.fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
   check(vkResetFences(gpu_.device, 1, &frame.fence), "vkResetFences");
   frame.pending = false;
-  std::uint64_t ticks[2];
-  check(vkGetQueryPoolResults(gpu_.device, queries_, 2 * index, 2, sizeof ticks, ticks, sizeof ticks[0],
+  std::uint64_t ticks[kTimestamps];
+  check(vkGetQueryPoolResults(gpu_.device, queries_, kTimestamps * index, kTimestamps, sizeof ticks, ticks, sizeof ticks[0],
                               VK_QUERY_RESULT_64_BIT),
         "vkGetQueryPoolResults");
-  milliseconds_.push_back(static_cast<double>(ticks[1] - ticks[0]) * 1e-6 * gpu_.properties.limits.timestampPeriod);
+  const double period = 1e-6 * gpu_.properties.limits.timestampPeriod;  // milliseconds
+  times_.push_back({static_cast<double>(ticks[2] - ticks[0]) * period, static_cast<double>(ticks[1] - ticks[0]) * period});
 }
 
 void Swapchain::finish() {
@@ -143,14 +149,18 @@ bool Swapchain::draw(const Recording& recording, const std::function<void(VkComm
   const VkCommandBufferBeginInfo beginInfo = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                               .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
   check(vkBeginCommandBuffer(frame.commands, &beginInfo), "vkBeginCommandBuffer");
-  vkCmdResetQueryPool(frame.commands, queries_, 2 * next_, 2);
-  vkCmdWriteTimestamp2(frame.commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries_, 2 * next_);
+  const auto timestamp = [&](std::uint32_t number) {
+    vkCmdWriteTimestamp2(frame.commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries_, kTimestamps * next_ + number);
+  };
+  vkCmdResetQueryPool(frame.commands, queries_, kTimestamps * next_, kTimestamps);
+  timestamp(0);
   recording.before(frame.commands);
+  timestamp(1);
   changeLayout(frame.commands, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
   render(frame.commands, target, recording);
   if (after) after(frame.commands, target.image);
   changeLayout(frame.commands, target.image, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
-  vkCmdWriteTimestamp2(frame.commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries_, 2 * next_ + 1);
+  timestamp(2);
   check(vkEndCommandBuffer(frame.commands), "vkEndCommandBuffer");
 
   const VkSemaphoreSubmitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO, .semaphore = frame.acquired,

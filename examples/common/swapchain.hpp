@@ -23,7 +23,13 @@ struct ReadBack {
   std::vector<std::vector<float>> buffers;
 };
 
-// Shows frames in the window of a Gpu, two in flight, and measures each between two timestamps. Follows the window's size.
+// How long a frame took on the device, by timestamps: all of it, and what came before the drawing.
+struct FrameTime {
+  double milliseconds = 0;
+  double millisecondsBefore = 0;
+};
+
+// Shows frames in the window of a Gpu, two in flight, and measures each. Follows the window's size.
 class Swapchain {
  public:
   explicit Swapchain(Gpu& gpu);
@@ -37,8 +43,8 @@ class Swapchain {
   ReadBack drawAndRead(const Recording& recording, std::span<const Buffer> buffers);
   // Waits for all frames.
   void finish();
-  // Milliseconds on the device of the frames that have ended, in their order.
-  const std::vector<double>& milliseconds() const { return milliseconds_; }
+  // Of the frames that have ended, in their order.
+  const std::vector<FrameTime>& times() const { return times_; }
 
  private:
   struct InFlight {
@@ -70,7 +76,7 @@ class Swapchain {
   std::array<InFlight, 2> frames_;
   std::uint32_t next_ = 0;
   VkQueryPool queries_ = VK_NULL_HANDLE;
-  std::vector<double> milliseconds_;
+  std::vector<FrameTime> times_;
 };
 
 }  // namespace example
