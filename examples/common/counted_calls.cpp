@@ -48,7 +48,7 @@ PFN_vkVoidFunction withCounter(const char* name, PFN_vkVoidFunction function) {
   return function;
 }
 
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL countedGetDeviceProcAddr(VkDevice device, const char* name) {
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL countedDeviceProcAddr(VkDevice device, const char* name) {
   return withCounter(name, nextDeviceProcAddr(device, name));
 }
 
@@ -61,11 +61,11 @@ CallCounts& callCounts() {
 
 void countCalls(PFN_vkGetInstanceProcAddr next) { nextInstanceProcAddr = next; }
 
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL countedGetInstanceProcAddr(VkInstance instance, const char* name) {
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL countedProcAddr(VkInstance instance, const char* name) {
   const PFN_vkVoidFunction function = nextInstanceProcAddr(instance, name);
   if (function != nullptr && std::strcmp(name, "vkGetDeviceProcAddr") == 0) {
     nextDeviceProcAddr = reinterpret_cast<PFN_vkGetDeviceProcAddr>(function);
-    return reinterpret_cast<PFN_vkVoidFunction>(&countedGetDeviceProcAddr);
+    return reinterpret_cast<PFN_vkVoidFunction>(&countedDeviceProcAddr);
   }
   return withCounter(name, function);
 }

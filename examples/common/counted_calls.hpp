@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counts what a Vulkan program does instead of claiming it. All functions of Vulkan are looked up through
-// countedGetInstanceProcAddr: by volk for the host, by VMA, and by Saccade, to which the host hands it as the only way
+// countedProcAddr: by volk for the host, by VMA, and by Saccade, to which the host hands it as the only way
 // in. Those that CallCounts names come back with a counter in front.
 #pragma once
 
@@ -23,6 +23,6 @@ CallCounts& callCounts();
 
 // `next` is where the functions come from: the loader's vkGetInstanceProcAddr. To be set once, before the first look-up.
 void countCalls(PFN_vkGetInstanceProcAddr next);
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL countedGetInstanceProcAddr(VkInstance instance, const char* name);
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL countedProcAddr(VkInstance instance, const char* name);
 
 }  // namespace example

@@ -44,10 +44,9 @@ void showFrames(Gpu& gpu, Swapchain& swapchain, const Recording& recording, std:
   }
   swapchain.finish();
   glfwSetKeyCallback(gpu.window, nullptr);
-  std::printf("%" PRIu64 " frames, median %.2f ms on the device, %.2f ms of it before the drawing; %" PRIu64 " submits, %" PRIu64
-              " copies to the CPU\n",
-              frames, median(swapchain.times(), &FrameTime::milliseconds),
-              median(swapchain.times(), &FrameTime::millisecondsBefore), counts.submits, counts.copies);
+  std::printf("%" PRIu64 " frames, median %.2f ms on the device, %.2f ms of it before the drawing; ", frames,
+              median(swapchain.times(), &FrameTime::milliseconds), median(swapchain.times(), &FrameTime::millisecondsBefore));
+  std::printf("%" PRIu64 " submits, %" PRIu64 " copies to the CPU\n", counts.submits, counts.copies);
 }
 
 void printRows(const char* name, std::span<const float> values, std::size_t columns) {

@@ -78,8 +78,8 @@ void Gpu::once(const std::function<void(VkCommandBuffer)>& record) {
 
 Image Gpu::picture(VkExtent2D extent, std::span<const std::byte> rgba) {
   const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, .imageType = VK_IMAGE_TYPE_2D,
-                                  .format = VK_FORMAT_R8G8B8A8_UNORM, .extent = {extent.width, extent.height, 1}, .mipLevels = 1,
-                                  .arrayLayers = 1, .samples = VK_SAMPLE_COUNT_1_BIT,
+                                  .format = VK_FORMAT_R8G8B8A8_UNORM, .extent = {extent.width, extent.height, 1},
+                                  .mipLevels = 1, .arrayLayers = 1, .samples = VK_SAMPLE_COUNT_1_BIT,
                                   .usage = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
   const VmaAllocationCreateInfo allocationInfo = {.usage = VMA_MEMORY_USAGE_AUTO};
   Image image;

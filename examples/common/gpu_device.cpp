@@ -42,9 +42,9 @@ bool contains(const std::vector<VkExtensionProperties>& extensions, std::string_
 bool hasSwapchain(VkPhysicalDevice device) {
   std::uint32_t count = 0;
   check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr), "vkEnumerateDeviceExtensionProperties");
-  std::vector<VkExtensionProperties> extensions(count);
-  check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()), "vkEnumerateDeviceExtensionProperties");
-  return contains(extensions, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
+  std::vector<VkExtensionProperties> available(count);
+  check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, available.data()), "vkEnumerateDeviceExtensionProperties");
+  return contains(available, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Gpu::Gpu(const char* title, int width, int height) {
     atEnd([] { glfwTerminate(); });
     if (!glfwVulkanSupported()) throw std::runtime_error("GLFW finds no Vulkan loader");
     countCalls(reinterpret_cast<PFN_vkGetInstanceProcAddr>(glfwGetInstanceProcAddress(nullptr, "vkGetInstanceProcAddr")));
-    volkInitializeCustom(countedGetInstanceProcAddr);
+    volkInitializeCustom(countedProcAddr);
     glfwWindowHint(GLFW_CLIENT_API, GLFW_NO_API);
     window = glfwCreateWindow(width, height, title, nullptr, nullptr);
     if (window == nullptr) failGlfw("no window");
@@ -114,8 +114,8 @@ void Gpu::choosePhysicalDevice() {
     physicalDevice = candidate;
     return;
   }
-  throw std::runtime_error("none of the " + std::to_string(count) +
-                           " Vulkan devices has Vulkan 1.3 and a queue that computes, draws into this window and has timestamps");
+  throw std::runtime_error("none of the " + std::to_string(count) + " Vulkan devices has Vulkan 1.3 and a queue that computes, "
+                           "draws into this window and has timestamps");
 }
 
 void Gpu::createDevice() {

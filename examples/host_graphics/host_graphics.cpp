@@ -27,17 +27,17 @@ static void run(const std::string& pictureFile, const std::string& modelFile, st
   example::Gpu gpu("Saccade: what the class token attends to", 1000, 600);
   const saccade::Context context(
       {.apiVersion = VK_API_VERSION_1_3, .instance = gpu.instance, .physicalDevice = gpu.physicalDevice, .device = gpu.device,
-       .getInstanceProcAddr = example::countedGetInstanceProcAddr, .enabledFeatures = &gpu.features, .debugUtils = gpu.debugUtils});
-  const example::Weights weights(gpu, modelFile);
-  const Vit vit(gpu, context, weights);
-  if (head > vit.heads) throw std::runtime_error("--head: the model has " + std::to_string(vit.heads) + " heads; 0 is their mean");
+       .getInstanceProcAddr = example::countedProcAddr, .enabledFeatures = &gpu.features, .debugUtils = gpu.debugUtils});
+  const example::Weights model(gpu, modelFile);
+  const Vit vit(gpu, context, model);
+  if (head > vit.heads) throw std::runtime_error("--head: the model has " + std::to_string(vit.heads) + " heads, 0 is all");
   const VkDescriptorSet picture = gpu.sampledImage(example::loadPicture(gpu, pictureFile).view);
   const VkPipeline patchesPipeline = gpu.computePipeline(patches_comp);
   const VkPipeline overlayPipeline = gpu.graphicsPipeline(overlay_vert, overlay_frag);
-  PatchesPush patchesPush = {vit.patches.address, vit.tokens.address, weights["cls_token"].address, weights["pos_embed"].address,
+  PatchesPush patchesPush = {vit.patches.address, vit.tokens.address, model["cls_token"].address, model["pos_embed"].address,
                              {}, {}, vit.channels, vit.patchSize, vit.gridSize, vit.dim};
-  std::ranges::copy(weights.numbers("mean", vit.channels), patchesPush.mean);
-  std::ranges::copy(weights.numbers("std", vit.channels), patchesPush.deviation);
+  std::ranges::copy(model.numbers("mean", vit.channels), patchesPush.mean);
+  std::ranges::copy(model.numbers("std", vit.channels), patchesPush.deviation);
 
   const auto bind = [&](VkCommandBuffer commands, VkPipelineBindPoint point, VkPipeline pipeline, const auto& push) {
     vkCmdBindPipeline(commands, point, pipeline);
