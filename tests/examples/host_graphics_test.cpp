@@ -2,9 +2,12 @@
 // host_graphics on a display without a screen (Xvfb): what it shows, computes, counts, and what the validation layers say.
 // Without Xvfb, xdotool or a Vulkan device that can present these tests fail.
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -28,9 +31,42 @@ struct Result {
   std::string output;  // of both streams
 };
 
-// Runs a shell command on a display of its own; ends it after a minute.
-Result onDisplay(const std::string& command) {
-  const std::string line = "timeout -k 5 60 xvfb-run -a -s '-screen 0 1280x800x24' sh -c '" + command + "' 2>&1";
+// An X server without a screen, which chooses a free number for its display. It ends with these tests, however they end.
+class Display : public testing::Environment {
+ public:
+  void SetUp() override {
+    int numbers[2];
+    ASSERT_EQ(pipe(numbers), 0);
+    server_ = fork();
+    if (server_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      const std::string descriptor = std::to_string(numbers[1]);
+      execlp("Xvfb", "Xvfb", "-displayfd", descriptor.c_str(), "-screen", "0", "1280x800x24", "-nolisten", "tcp", nullptr);
+      _exit(127);
+    }
+    close(numbers[1]);
+    FILE* answer = fdopen(numbers[0], "r");
+    int number = -1;
+    const int found = fscanf(answer, "%d", &number);
+    fclose(answer);
+    ASSERT_EQ(found, 1) << "Xvfb (package xvfb) does not start";
+    setenv("DISPLAY", (":" + std::to_string(number)).c_str(), 1);
+    unsetenv("WAYLAND_DISPLAY");
+  }
+  void TearDown() override {
+    if (server_ > 0) kill(server_, SIGTERM);
+    if (server_ > 0) waitpid(server_, nullptr, 0);
+  }
+
+ private:
+  pid_t server_ = 0;
+};
+
+const auto* const kDisplay = testing::AddGlobalTestEnvironment(new Display);
+
+// Runs a shell command; ends it after a minute.
+Result shell(const std::string& command) {
+  const std::string line = "timeout -k 5 60 sh -c '" + command + "' 2>&1";
   FILE* pipe = popen(line.c_str(), "r");
   Result result;
   for (char part[4096]; const std::size_t count = fread(part, 1, sizeof part, pipe);) result.output.append(part, count);
@@ -58,7 +94,7 @@ class HostGraphics : public testing::Test {
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
     screenshot_ = *folder_ / "screenshot.png";
-    result_ = onDisplay(HOST_GRAPHICS " --frames 30 --head 4 --screenshot " + screenshot_);
+    result_ = shell(HOST_GRAPHICS " --frames 30 --head 4 --screenshot " + screenshot_);
   }
   static void TearDownTestSuite() { delete folder_; }
 
@@ -121,7 +157,7 @@ void expectSilence(const Result& result) {
 // From head 0 by key to head 4, in a window that becomes smaller: then it looks like the first run, but for its size.
 TEST_F(HostGraphics, FollowsKeysAndTheSizeOfTheWindow) {
   const std::string screenshot = *folder_ / "smaller.png";
-  const Result result = onDisplay(
+  const Result result = shell(
       VALIDATION HOST_GRAPHICS " --screenshot " + screenshot +
       " & window=$(xdotool search --sync --onlyvisible --name Saccade) && xdotool windowfocus --sync $window "
       "key 9 key 4 windowsize --sync $window 500 300 sleep 1 key Escape; wait $!");
@@ -134,14 +170,14 @@ TEST_F(HostGraphics, FollowsKeysAndTheSizeOfTheWindow) {
 }
 
 TEST_F(HostGraphics, LeavesTheValidationLayersNothingToSay) {
-  const Result result = onDisplay(VALIDATION HOST_GRAPHICS " --frames 10 --screenshot " + (*folder_ / "it.png").string());
+  const Result result = shell(VALIDATION HOST_GRAPHICS " --frames 10 --screenshot " + (*folder_ / "it.png").string());
   ASSERT_EQ(result.exitCode, 0) << result.output;
   expectSilence(result);
 }
 
 TEST(HostGraphicsErrors, NameWhatIsWrong) {
   const auto expectRefusal = [](const std::string& arguments, const std::string& text) {
-    const Result result = onDisplay(HOST_GRAPHICS " --frames 1 " + arguments);
+    const Result result = shell(HOST_GRAPHICS " --frames 1 " + arguments);
     EXPECT_NE(result.exitCode, 0) << arguments;
     EXPECT_NE(result.output.find(text), std::string::npos) << arguments << ": " << result.output;
   };
