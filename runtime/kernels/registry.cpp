@@ -42,7 +42,7 @@ const KernelEntry kRegistry[] = {
      "one row of a per invocation, b streamed through uniform loads; for CPU devices and small subgroups", true, anywhere},
     {"matmul_tiled", SACCADE_OPERATOR_MATMUL,
      "tiles of a and b in shared memory, register blocks; for any GPU", true, needsWorkGroup128},
-    {"layer_norm", SACCADE_OPERATOR_LAYER_NORM, "one row per work-group, statistics in two passes", true, anywhere},
+    {"layer_norm", SACCADE_OPERATOR_LAYER_NORM, "one row per work-group, on CPU devices one per invocation; statistics in two passes", true, anywhere},
     {"softmax", SACCADE_OPERATOR_SOFTMAX, "one row per work-group: maximum, sum, quotients", true, anywhere},
     {"activation", SACCADE_OPERATOR_ACTIVATION, "a few elements per invocation", true, anywhere},
     {"patches", SACCADE_OPERATOR_PATCH_EMBED,

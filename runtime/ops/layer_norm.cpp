@@ -9,6 +9,10 @@
 #include "ops/rows.hpp"
 
 namespace saccade::core {
+
+using uint = uint32_t;
+#include "ops_params.h"
+
 namespace {
 
 std::string always(const DeviceFacts&, const LayerNormProblem&) { return ""; }
@@ -63,6 +67,8 @@ PlanDraft planLayerNorm(const DeviceFacts& facts, const LayerNormProblem& p,
   addSlot(draft, "out", p.out, something);
   if (something) {
     StepDraft step = makeRowsStep(facts, draft.kernel.c_str(), p.x, p.out, p.epsilon, {0, 1, 2, 3});
+    const uint32_t localSize = step.specialisation[0];
+    if (localSize <= LAYER_NORM_NARROW) step.groups = (step.groups + localSize - 1) / localSize;
     step.specialisation.push_back(p.weight.present());
     draft.steps.push_back(std::move(step));
   }

@@ -11,8 +11,11 @@ using uint = uint32_t;
 
 namespace {
 
+uint64_t rowsOf(const Tensor& x) { return uint64_t{x.sizes[0]} * x.sizes[1] * x.sizes[2]; }
+
 RowsParams makeParams(const Tensor& x, const Tensor& out) {
   RowsParams params{};
+  params.rows = static_cast<uint32_t>(rowsOf(x));
   params.size1 = x.sizes[1];
   params.size2 = x.sizes[2];
   params.size3 = x.sizes[3];
@@ -24,8 +27,6 @@ RowsParams makeParams(const Tensor& x, const Tensor& out) {
   params.outStride2 = out.strides[2];
   return params;
 }
-
-uint64_t rowsOf(const Tensor& x) { return uint64_t{x.sizes[0]} * x.sizes[1] * x.sizes[2]; }
 
 }  // namespace
 

@@ -47,6 +47,17 @@ float loadElement(Address base, uint i) { return bfloatToFloat(load16(base, i));
 void storeElement(Address base, uint i, float x) { store16(base, i, floatToBfloat(x)); }
 #endif
 
+// Elements before their conversion to fp32, for kernels that merge what several invocations read and convert it once.
+#if DTYPE == DTYPE_F32
+#define Raw float
+Raw loadRaw(Address base, uint i) { return loadF32(base, i); }
+float convert(Raw x) { return x; }
+#else
+#define Raw uint
+Raw loadRaw(Address base, uint i) { return load16(base, i); }
+float convert(Raw x) { return DTYPE == DTYPE_F16 ? halfToFloat(x) : bfloatToFloat(x); }
+#endif
+
 // Four consecutive elements, the first of which is 4 * i.
 #if DTYPE == DTYPE_F32
 vec4 loadElements4(Address base, uint i) { return Vec4sIn(base).v[i]; }

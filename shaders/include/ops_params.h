@@ -17,7 +17,11 @@
 #define ROWS_BUFFER_BIAS 2
 #define ROWS_BUFFER_OUT 3
 
+// layer_norm: work-groups of at most this many invocations take a row per invocation; wider ones share a row.
+#define LAYER_NORM_NARROW 16
+
 struct RowsParams {
+  uint rows;  // of all axes but the last
   uint size1, size2, size3;
   uint xStride0, xStride1, xStride2;
   uint outStride0, outStride1, outStride2;

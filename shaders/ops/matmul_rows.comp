@@ -16,17 +16,6 @@ const bool MERGE = LOCAL_SIZE <= 16;
 const uint LANES = MERGE ? LOCAL_SIZE : 1;
 const uint STORED = COLUMNS % 8 == 0 ? 8 : COLUMNS;  // results per step of the last loop
 
-// Elements before their conversion to fp32, which is done after merging.
-#if DTYPE == DTYPE_F32
-#define Raw float
-Raw loadRaw(Address base, uint i) { return loadF32(base, i); }
-float convert(Raw x) { return x; }
-#else
-#define Raw uint
-Raw loadRaw(Address base, uint i) { return load16(base, i); }
-float convert(Raw x) { return DTYPE == DTYPE_F16 ? halfToFloat(x) : bfloatToFloat(x); }
-#endif
-
 Address aRow[ROWS * LANES];  // row r of every lane if MERGE, else of this invocation alone
 float x[ROWS * CHUNK];       // of this invocation's rows
 
