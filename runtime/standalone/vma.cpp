@@ -84,4 +84,10 @@ VkResult Allocator::invalidate(Allocation allocation) {
   return vmaInvalidateAllocation(state_->handle, vmaHandle(allocation), 0, VK_WHOLE_SIZE);
 }
 
+std::uint64_t Allocator::allocatedBytes() const {
+  VmaTotalStatistics statistics{};
+  vmaCalculateStatistics(state_->handle, &statistics);
+  return statistics.total.statistics.allocationBytes;
+}
+
 }  // namespace saccade::runtime

@@ -35,6 +35,7 @@ class Allocator {
   void destroyBuffer(const PlacedBuffer& buffer);
   VkResult flush(Allocation allocation);       // after the host wrote
   VkResult invalidate(Allocation allocation);  // before the host reads
+  std::uint64_t allocatedBytes() const;        // by VMA's own count
 
  private:
   struct State;

@@ -8,16 +8,10 @@ namespace {
 
 using MemoryTest = DeviceTest;
 
-std::uint64_t allocatedBytes(const Device& device) {
-  VmaTotalStatistics statistics{};
-  vmaCalculateStatistics(device.state()->allocator(), &statistics);
-  return statistics.total.statistics.allocationBytes;
-}
-
 // Allocations are rounded up by the device; a thousandth covers that.
 void expectAccounted(const Device& device) {
   const auto counted = static_cast<double>(device.memory().currentBytes);
-  const auto allocated = static_cast<double>(allocatedBytes(device));
+  const auto allocated = static_cast<double>(device.state()->allocator().allocatedBytes());
   EXPECT_GE(allocated, counted);
   EXPECT_LE(allocated, 1.001 * counted + 4096);
 }
