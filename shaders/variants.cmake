@@ -24,6 +24,9 @@ foreach(native IN ITEMS 0 1)
       saccade_shader(NAME ${name}_${dtype}_${access} SOURCE ${kernel}.comp
         DEFINES DTYPE=${code} NATIVE=${native} EXTENSIONS ${extensions})
     endforeach()
+    if(NOT native)  # it is for devices without native access alone
+      saccade_shader(NAME channel_lanes_${dtype}_portable SOURCE attention/channel_lanes.comp DEFINES DTYPE=${code} NATIVE=0 EXTENSIONS)
+    endif()
     math(EXPR code "${code} + 1")
   endforeach()
 endforeach()

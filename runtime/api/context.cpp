@@ -83,7 +83,7 @@ Context::Context(const SaccadeContextCreateInfo& info)
     }
   }
   pipelines_.emplace(functions_, info.device, info.pipelineCache, callbacks, facts_.apiVersion >= VK_API_VERSION_1_3,
-                     isCpu(facts_) ? kUnknownCpuPace : kUnknownGpuPace, debugUtils_, log_);
+                     isPlainCpu(facts_), isCpu(facts_) ? kUnknownCpuPace : kUnknownGpuPace, debugUtils_, log_);
   parameters_.emplace(instanceFunctions_, functions_, info.physicalDevice, info.device, callbacks, debugUtils_);
 
   log_.write(SACCADE_SEVERITY_INFO, "context on {} ({} {}), Vulkan {}.{}", facts_.deviceName, facts_.driverName, facts_.driverInfo,

@@ -71,10 +71,26 @@ AttentionTile scalarTiledTile(const DeviceFacts&, const AttentionProblem&) {
   return {128, 32, 32, 32};
 }
 
+// Four rows in every work-group, sixteen channels to an invocation.
+AttentionTile channelLanesTile(const DeviceFacts&, const AttentionProblem& problem) {
+  const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
+  AttentionTile tile{std::max(static_cast<uint32_t>(divideUp(widest, 16)), 4u), 4, 16};
+  tile.widened = problem.q.dtype != SACCADE_DTYPE_F32;
+  return tile;
+}
+
 std::string always(const DeviceFacts&, const AttentionProblem&) { return ""; }
 
+// Elements of the copies of K and V.
+uint64_t widenedElements(const AttentionProblem& problem) {
+  return widenedSizes(problem, problem.headDimQk).elements + widenedSizes(problem, problem.headDimV).elements;
+}
+
+constexpr uint64_t kMostWidened = 8 << 20;  // elements that are worth it: 32 MiB of scratch memory
+constexpr const char* kTooManyWidened = "copies of K and V in fp32 take more than 32 MiB";
+
 std::string widenedRowsRefusal(const DeviceFacts&, const AttentionProblem& problem) {
-  const uint64_t elements = widenedSizes(problem, problem.headDimQk).elements + widenedSizes(problem, problem.headDimV).elements;
+  const uint64_t elements = widenedElements(problem);
   if (elements <= UINT32_MAX) return "";
   return formatted("copies of K and V in fp32 have {} elements, more than 4294967295", elements);
 }
@@ -100,14 +116,22 @@ Estimate estimateSplitKv(const DeviceFacts& facts, const AttentionProblem& probl
 
 Estimate estimateWidenedRows(const DeviceFacts& facts, const AttentionProblem& problem) {
   constexpr uint64_t kFewestRows = 64;
-  constexpr uint64_t kMostElements = 8 << 20;  // of the copies: 32 MiB of scratch memory
   const uint64_t group = problem.numHeadsKv == 0 ? 0 : problem.numHeadsQ / problem.numHeadsKv;
-  const uint64_t copies = widenedSizes(problem, problem.headDimQk).elements + widenedSizes(problem, problem.headDimV).elements;
-  if (copies > kMostElements) return {6, "copies of K and V in fp32 take more than 32 MiB"};
+  if (widenedElements(problem) > kMostWidened) return {6, kTooManyWidened};
   if (isCpu(facts) && problem.q.dtype != SACCADE_DTYPE_F32 && rowsPerEntry(problem) * group >= kFewestRows) {
     return {0.8, "a CPU device converts each key once, not once per block of rows"};
   }
   return {6, "K and V need no conversion, or too few rows read them"};
+}
+
+std::string channelLanesRefusal(const DeviceFacts& facts, const AttentionProblem& problem) {
+  return problem.q.dtype == SACCADE_DTYPE_F32 ? "" : widenedRowsRefusal(facts, problem);
+}
+
+Estimate estimateChannelLanes(const DeviceFacts& facts, const AttentionProblem& problem) {
+  if (problem.q.dtype != SACCADE_DTYPE_F32 && widenedElements(problem) > kMostWidened) return {8, kTooManyWidened};
+  if (isPlainCpu(facts)) return {0.2, "a CPU driver as plain as this indexes arrays lane by lane, and this kernel has none"};
+  return {8, "a step waits for all invocations of a work-group three times"};
 }
 
 Estimate estimateScalarTiled(const DeviceFacts& facts, const AttentionProblem&) {
@@ -165,6 +189,16 @@ std::vector<AttentionTile> otherSplitKvTiles(const DeviceFacts& facts, const Att
   return tiles;
 }
 
+std::vector<AttentionTile> otherLanesTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
+  std::vector<AttentionTile> tiles;
+  for (const uint32_t keys : {4u, 8u, 32u}) {
+    AttentionTile tile = channelLanesTile(facts, problem);
+    tile.keys = keys;
+    tiles.push_back(tile);
+  }
+  return tiles;
+}
+
 std::vector<AttentionTile> otherTiledTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
   std::vector<AttentionTile> tiles;
   const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
@@ -202,12 +236,21 @@ std::string settleTiled(const DeviceFacts& facts, const AttentionProblem&, Atten
                      bytes, facts.maxComputeSharedMemorySize);
 }
 
+std::string settleLanes(const DeviceFacts& facts, const AttentionProblem&, AttentionTile& tile) {
+  const uint64_t floats = uint64_t{tile.rows} * (16 * tile.localSize + tile.keys * (tile.localSize + 2));
+  const uint64_t bytes = floats * sizeof(float);
+  if (bytes <= facts.maxComputeSharedMemorySize) return "";
+  return std::format("keys is {}, which needs {} bytes of shared memory; this device has {}", tile.keys, bytes,
+                     facts.maxComputeSharedMemorySize);
+}
+
 using Field = TileField<AttentionTile>;
 constexpr Field kRowsFields[] = {{"local_size", &AttentionTile::localSize, 1, 1024, 1}, {"keys", &AttentionTile::keys, 1, 16, 1}};
 constexpr Field kSplitKvFields[] = {{"local_size", &AttentionTile::localSize, 1, 1024, 1},
                                     {"keys", &AttentionTile::keys, 1, 16, 1},
                                     {"fold", &AttentionTile::fold, 1, 1024, 1},
                                     {"splits", &AttentionTile::splits, 1, 1024, 1}};
+constexpr Field kLanesFields[] = {{"keys", &AttentionTile::keys, 1, 64, 1}};
 constexpr Field kTiledFields[] = {{"keys", &AttentionTile::keys, 16, 128, 16}, {"channels", &AttentionTile::channels, 16, 128, 16}};
 
 using AttentionVariant = Variant<AttentionProblem, AttentionTile>;
@@ -216,6 +259,7 @@ constexpr AttentionVariant kVariants[] = {
     {"scalar_tiled", always, estimateScalarTiled, scalarTiledTile, kTiledFields, settleTiled, otherTiledTiles},
     {"split_kv", always, estimateSplitKv, splitKvTile, kSplitKvFields, settleSplitKv, otherSplitKvTiles},
     {"widened_rows", widenedRowsRefusal, estimateWidenedRows, widenedRowsTile, kRowsFields, settleRows, otherWidenedTiles},
+    {"channel_lanes", channelLanesRefusal, estimateChannelLanes, channelLanesTile, kLanesFields, settleLanes, otherLanesTiles},
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "api/message.hpp"
+#include "kernels/registry.hpp"
+#include "kernels/specialise.hpp"
 #include "plan/plan.hpp"
 
 namespace saccade::core {
@@ -59,9 +61,9 @@ bool Pipelines::Before::operator()(const A& a, const B& b) const {
 }
 
 Pipelines::Pipelines(const DeviceFunctions& functions, VkDevice device, VkPipelineCache cache,
-                     const VkAllocationCallbacks* callbacks, bool feedback, double unknownPace,
+                     const VkAllocationCallbacks* callbacks, bool feedback, bool specialiseFirst, double unknownPace,
                      const DebugUtils& debugUtils, const Log& log)
-    : functions_(functions), device_(device), cache_(cache), callbacks_(callbacks), feedback_(feedback),
+    : functions_(functions), device_(device), cache_(cache), callbacks_(callbacks), feedback_(feedback), specialiseFirst_(specialiseFirst),
       unknownPace_(unknownPace), debugUtils_(debugUtils), log_(log) {
   const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(PushConstants)};
   VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
@@ -122,7 +124,8 @@ void Pipelines::createAndKeep(const Request& request) {
 
 VkPipeline Pipelines::create(const Request& request) {
   const ShaderModuleCode& shader = *request.shader;
-  const std::vector<uint32_t> code = spirvOf(shader);
+  std::vector<uint32_t> code = spirvOf(shader);
+  if (specialiseFirst_) code = specialise(code, request.specialisation, unrolledConstants(shader));
   VkShaderModuleCreateInfo moduleInfo{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   moduleInfo.codeSize = code.size() * sizeof code[0];
   moduleInfo.pCode = code.data();

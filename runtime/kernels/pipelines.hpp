@@ -27,9 +27,11 @@ struct Pipeline {
 
 class Pipelines {
  public:
-  // With `feedback` the driver is asked whether it found a pipeline in `cache`: needs Vulkan 1.3 of the device.
+  // With `feedback` the driver is asked whether it found a pipeline in `cache`: needs Vulkan 1.3 of the device. With `specialiseFirst`
+  // it gets modules that have their specialisation constants already, but for those that unroll loops: the code of such a driver
+  // would be too long.
   Pipelines(const DeviceFunctions& functions, VkDevice device, VkPipelineCache cache,
-            const VkAllocationCallbacks* callbacks, bool feedback, double unknownPace, const DebugUtils& debugUtils, const Log& log);
+            const VkAllocationCallbacks* callbacks, bool feedback, bool specialiseFirst, double unknownPace, const DebugUtils& debugUtils, const Log& log);
   ~Pipelines();
   Pipelines(const Pipelines&) = delete;
   Pipelines& operator=(const Pipelines&) = delete;
@@ -64,7 +66,7 @@ class Pipelines {
   VkDevice device_;
   VkPipelineCache cache_;
   const VkAllocationCallbacks* callbacks_;
-  bool feedback_;
+  bool feedback_, specialiseFirst_;
   double unknownPace_;
   const DebugUtils& debugUtils_;
   const Log& log_;

@@ -8,6 +8,11 @@
 #include "plan/tensor.hpp"
 
 namespace saccade::core {
+
+using uint = uint32_t;
+#include "attention_params.h"
+#include "matmul_params.h"
+
 namespace {
 
 const char* anywhere(const DeviceFacts&) { return ""; }
@@ -24,24 +29,40 @@ const char* needsWorkGroup128(const DeviceFacts& facts) {
   return "";
 }
 
+// Elsewhere other kernels are faster, and nobody would choose it.
+const char* needsPlainCpu(const DeviceFacts& facts) {
+  return isPlainCpu(facts) ? "" : "needs a CPU device without native access (64-bit integers, 8- and 16-bit storage)";
+}
+
+constexpr uint32_t kUnrolledRows = 1u << SPEC_LOCAL_SIZE | 1u << SPEC_HEAD_DIM_QK | 1u << SPEC_HEAD_DIM_V | 1u << SPEC_KEYS;
+constexpr uint32_t kUnrolledTiles = kUnrolledRows | 1u << SPEC_CHANNELS;
+constexpr uint32_t kUnrolledMatmul = 1u << MATMUL_SPEC_LOCAL_SIZE | 1u << MATMUL_SPEC_ROWS | 1u << MATMUL_SPEC_COLUMNS |
+                                     1u << MATMUL_SPEC_CHUNK | 1u << MATMUL_SPEC_TURNS;
+
 const KernelEntry kRegistry[] = {
     {"scalar_rows", SACCADE_OPERATOR_ATTENTION,
-     "one query row per invocation, K and V streamed through uniform loads; for CPU devices and small subgroups", true, anywhere},
+     "one query row per invocation, K and V streamed through uniform loads; for CPU devices and small subgroups", true, anywhere,
+     kUnrolledRows},
     {"scalar_tiled", SACCADE_OPERATOR_ATTENTION,
-     "tiles of Q, K and V in shared memory, register blocks; for any GPU", true, needsWorkGroup128},
+     "tiles of Q, K and V in shared memory, register blocks; for any GPU", true, needsWorkGroup128, kUnrolledTiles},
     {"split_kv", SACCADE_OPERATOR_ATTENTION,
      "scalar_rows for short queries: heads of a group share their keys, work-groups share the keys of a row", true, anywhere,
-     "scalar_rows"},
+     kUnrolledRows, "scalar_rows"},
     {"widened_rows", SACCADE_OPERATOR_ATTENTION,
-     "scalar_rows over copies of K and V in fp32, for 16-bit types on CPU devices", true, anywhere, "scalar_rows"},
+     "scalar_rows over copies of K and V in fp32, for 16-bit types on CPU devices", true, anywhere, kUnrolledRows,
+     "scalar_rows"},
+    {"channel_lanes", SACCADE_OPERATOR_ATTENTION,
+     "channels over the invocations, four query rows share K and V; for CPU drivers that index arrays lane by lane", true, needsPlainCpu},
     {"widen", SACCADE_OPERATOR_ATTENTION, "copies K and V as fp32 for widened_rows", false, anywhere},
     {"combine", SACCADE_OPERATOR_ATTENTION, "merges what the work-groups of split_kv found", false, anywhere},
     {"weights", SACCADE_OPERATOR_ATTENTION,
-     "attention weights in two passes over the keys, no scores stored; runs beside the kernel that computes out", false, anywhere},
+     "attention weights in two passes over the keys, no scores stored; runs beside the kernel that computes out", false, anywhere,
+     kUnrolledRows},
     {"matmul_rows", SACCADE_OPERATOR_MATMUL,
-     "one row of a per invocation, b streamed through uniform loads; for CPU devices and small subgroups", true, anywhere},
+     "one row of a per invocation, b streamed through uniform loads; for CPU devices and small subgroups", true, anywhere,
+     kUnrolledMatmul},
     {"matmul_tiled", SACCADE_OPERATOR_MATMUL,
-     "tiles of a and b in shared memory, register blocks; for any GPU", true, needsWorkGroup128},
+     "tiles of a and b in shared memory, register blocks; for any GPU", true, needsWorkGroup128, kUnrolledMatmul},
     {"layer_norm", SACCADE_OPERATOR_LAYER_NORM, "one row per work-group, on CPU devices one per invocation; statistics in two passes", true, anywhere},
     {"softmax", SACCADE_OPERATOR_SOFTMAX, "one row per work-group: maximum, sum, quotients", true, anywhere},
     {"activation", SACCADE_OPERATOR_ACTIVATION, "a few elements per invocation", true, anywhere},
@@ -65,6 +86,13 @@ void requireKnownKernel(const std::string& name) {
     names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
   refuse("kernel", "kernel is \"{}\"; kernels that can be asked for: {}", name, names);
+}
+
+uint32_t unrolledConstants(const ShaderModuleCode& shader) {
+  const auto* entry = std::find_if(std::begin(kRegistry), std::end(kRegistry), [&](const KernelEntry& e) {
+    return std::string_view(shader.name).starts_with(std::string(e.module) + "_");
+  });
+  return entry == std::end(kRegistry) ? 0 : entry->unrolled;
 }
 
 std::string leftOutModules(const KernelEntry& entry) {

@@ -19,6 +19,7 @@ struct KernelEntry {
   const char* idea;
   bool selectable;  // a variant that plans choose from; else it runs beside or inside one
   const char* (*deviceRefusal)(const DeviceFacts& facts);  // "" if the device can run it; static storage
+  uint32_t unrolled = 0;  // bit i: the specialisation constant i is how often a loop of the module is unrolled
   const char* module = name;  // its shaders are called <module>_<dtype>_<native|portable>: variants may share one
 };
 
@@ -32,6 +33,9 @@ void requireKnownKernel(const std::string& name);
 
 // Modules of a kernel that this build lacks and why, one per line; "" if none.
 std::string leftOutModules(const KernelEntry& entry);
+
+// The KernelEntry::unrolled of a module.
+uint32_t unrolledConstants(const ShaderModuleCode& shader);
 
 // The module of a kernel for a dtype on a device: the native one if device and build have it, else the portable one. Refuses if
 // this build left both out.

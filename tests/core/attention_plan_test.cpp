@@ -99,8 +99,10 @@ TEST(AttentionChoice, TakesPortableShadersWhereAnythingNativeIsMissing) {
         &core::DeviceFacts::storageBuffer16BitAccess, &core::DeviceFacts::signedZeroInfNanPreserveFloat32}) {
     core::DeviceFacts facts = cpuFacts();
     facts.*member = VK_FALSE;
-    EXPECT_STREQ(planFor(facts, attentionDesc({}, SACCADE_DTYPE_F16)).steps[0].shader->name,
-                 "scalar_rows_f16_portable");
+    const PlanDraft plan = planFor(facts, attentionDesc({}, SACCADE_DTYPE_F16));
+    ASSERT_EQ(plan.steps.size(), 2u);
+    EXPECT_STREQ(plan.steps[0].shader->name, "widen_f16_portable");
+    EXPECT_STREQ(plan.steps[1].shader->name, "channel_lanes_f16_portable");
   }
 }
 
@@ -372,6 +374,37 @@ TEST(AttentionPlan, WidensNothingWithoutNeed) {
   EXPECT_EQ(plan.scratchBytes(), 0u);
 }
 
+// A CPU device without anything native: four rows to a work-group, sixteen channels to an invocation, and no conversion of K and V.
+TEST(AttentionPlan, GivesChannelLanesFourRowsAndSixteenChannelsAnInvocation) {
+  const core::DeviceFacts facts = plainCpuFacts();
+  const AttentionShape shape{.batch = 2, .headsQ = 6, .headsKv = 3, .seqlenQ = 9, .seqlenK = 77, .headDimQk = 80, .headDimV = 20};
+  const PlanDraft plan = planFor(facts, attentionDesc(shape));
+  EXPECT_EQ(plan.kernel, "channel_lanes");
+  ASSERT_EQ(plan.steps.size(), 1u);
+  EXPECT_EQ(plan.scratchBytes(), 0u);
+  EXPECT_EQ(plan.steps[0].specialisation.at(SPEC_LOCAL_SIZE), 5u);
+  EXPECT_EQ(plan.steps[0].groups, 3u * 6 * 2);  // 9 rows, 4 at a time
+  const PlanDraft half = planFor(facts, attentionDesc(shape, SACCADE_DTYPE_F16));
+  EXPECT_EQ(half.kernel, "channel_lanes");
+  ASSERT_EQ(half.steps.size(), 2u);
+  EXPECT_EQ(half.steps[1].specialisation.at(SPEC_WIDENED), 1u);
+  EXPECT_EQ(half.scratchBytes(), 4u * 2 * 3 * 77 * (80 + 20));
+  // Where copies would take more than 32 MiB, each block of rows converts for itself.
+  const AttentionShape large{.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenK = 131073, .headDimQk = 32, .headDimV = 32};
+  EXPECT_EQ(planFor(facts, attentionDesc(large)).kernel, "channel_lanes");
+  EXPECT_NE(planFor(facts, attentionDesc(large, SACCADE_DTYPE_F16)).kernel, "channel_lanes");
+}
+
+TEST(AttentionPlan, RefusesChannelLanesWhereOtherKernelsAreFaster) {
+  for (const core::DeviceFacts& facts : {cpuFacts(), desktopGpuFacts(), minimalFacts()}) {
+    const auto refusal = refusalOf([&] { planFor(facts, withKernel(attentionDesc(), "channel_lanes")); });
+    ASSERT_TRUE(refusal);
+    EXPECT_EQ(refusal->status, SACCADE_ERROR_UNSUPPORTED);
+    EXPECT_EQ(refusal->field, "kernel");
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, "needs a CPU device without native access", refusal->text);
+  }
+}
+
 // 131072 keys of 32 channels in K and V: copies of 32 MiB. A key more, and each block of rows converts for itself.
 TEST(AttentionPlan, WidensNothingThatTakesMuchMemory) {
   AttentionShape shape{.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 131072, .seqlenK = 131072, .headDimQk = 32, .headDimV = 32};
@@ -388,9 +421,11 @@ TEST(AttentionPlan, WidensNothingThatGrowsPastIndices) {
       {.batch = 1, .headsQ = 65536, .headsKv = 65536, .seqlenQ = 1, .seqlenK = 65536, .headDimQk = 1, .headDimV = 1}, SACCADE_DTYPE_F16);
   desc.k.strides[1] = desc.v.strides[1] = 0;
   desc.k.strides[0] = desc.v.strides[0] = desc.k.strides[2] = desc.v.strides[2] = desc.k.strides[3] = desc.v.strides[3] = 1;
-  const std::optional<core::Refusal> refusal = refusalOf([&] { planFor(cpuFacts(), withKernel(desc, "widened_rows")); });
-  ASSERT_TRUE(refusal);
-  EXPECT_PRED_FORMAT2(testing::IsSubstring, "copies of K and V in fp32 have 34359738368 elements", refusal->text);
+  for (const char* kernel : {"widened_rows", "channel_lanes"}) {
+    const std::optional<core::Refusal> refusal = refusalOf([&] { planFor(plainCpuFacts(), withKernel(desc, kernel)); });
+    ASSERT_TRUE(refusal);
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, "copies of K and V in fp32 have 34359738368 elements", refusal->text);
+  }
 }
 
 TEST(AttentionPlan, KeepsThePipelinesOfADecodeLoopAsTheCacheGrows) {

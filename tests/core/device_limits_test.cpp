@@ -111,7 +111,9 @@ class DeviceLimits : public testing::TestWithParam<Combination> {
 };
 
 TEST_P(DeviceLimits, AreKeptByAttention) {
-  for (const char* kernel : {"", "scalar_rows", "widened_rows", "split_kv", "scalar_tiled"}) {
+  for (const char* kernel : {"", "scalar_rows", "widened_rows", "channel_lanes", "split_kv", "scalar_tiled"}) {
+    const bool plainCpu = core::isPlainCpu(facts);
+    if (std::string_view(kernel) == "channel_lanes" && !plainCpu) continue;
     for (const int64_t headDim : {1, 8, 33, 64, 80, 97, 128, 192, 256}) {
       for (SaccadeAttentionDesc desc : attentionDescs(dtype, headDim, 257 - headDim)) {
         desc.kernel = kernel;
@@ -119,7 +121,7 @@ TEST_P(DeviceLimits, AreKeptByAttention) {
         expectWithinLimits(facts, plan);
         // Sequences have 20 rows in the mean, too few to widen their keys for.
         const std::string onCpu = dtype == SACCADE_DTYPE_F32 || desc.hasCuSeqlens ? "scalar_rows" : "widened_rows";
-        const std::string chosen = cpu ? onCpu : "scalar_tiled";
+        const std::string chosen = !cpu ? "scalar_tiled" : plainCpu ? "channel_lanes" : onCpu;
         EXPECT_EQ(plan.kernel, *kernel == '\0' ? chosen : kernel);
       }
     }
@@ -192,7 +194,7 @@ TEST_P(DeviceLimits, AreNamedByTheRefusalOfAKernelThatDoesNotFit) {
   // Without a name there is another kernel.
   desc.kernel = nullptr;
   const core::PlanDraft plan = core::planAttention(small, core::validateAttention(desc), "");
-  EXPECT_EQ(plan.kernel, "scalar_rows");
+  EXPECT_EQ(plan.kernel, core::isPlainCpu(facts) ? "channel_lanes" : "scalar_rows");
   expectWithinLimits(small, plan);
 }
 

@@ -74,6 +74,12 @@ core::DeviceFacts cpuFacts() {
   return facts;
 }
 
+core::DeviceFacts plainCpuFacts() {
+  core::DeviceFacts facts = cpuFacts();
+  facts.shaderInt64 = facts.storageBuffer8BitAccess = facts.storageBuffer16BitAccess = VK_FALSE;
+  return facts;
+}
+
 namespace {
 
 using json = nlohmann::json;

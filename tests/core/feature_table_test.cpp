@@ -71,12 +71,15 @@ std::vector<const char*> attentionKernels() {
   return names;
 }
 
-// What a variant says to a feature on a device with every limit and feature that a desktop GPU has.
+// What a variant says to a feature on a device with every limit and feature that a desktop GPU has; one that is not for it, on a CPU
+// device without anything native.
 std::string answerOf(const char* kernel, const Feature& feature) {
   SaccadeAttentionDesc desc = attentionDesc();
   feature.use(desc);
   desc.kernel = kernel;
-  const auto refusal = refusalOf([&] { core::planAttention(desktopGpuFacts(), core::validateAttention(desc), ""); });
+  const bool forGpus = *core::kernelEntry(kernel).deviceRefusal(desktopGpuFacts()) == '\0';
+  const core::DeviceFacts facts = forGpus ? desktopGpuFacts() : plainCpuFacts();
+  const auto refusal = refusalOf([&] { core::planAttention(facts, core::validateAttention(desc), ""); });
   return refusal ? "refused (" + refusal->field + ")" : "yes";
 }
 
@@ -87,7 +90,7 @@ std::string featurePage() {
           "date. \"yes\" is what the conformance tests run on every device; \"refused\" is an error at planning that names the field\n"
           "in brackets. Features compose, but for what the rules exclude: lengths, mask, bias and attention weights with packed\n"
           "sequences. Every kernel exists in a native and a portable form, which differ in how they reach memory and in nothing\n"
-          "else.\n\n| |";
+          "else; channel_lanes, which is for CPU devices without native access alone, in a portable one.\n\n| |";
   const std::vector<const char*> kernels = attentionKernels();
   for (const char* kernel : kernels) page << ' ' << kernel << " |";
   page << "\n|---|";
