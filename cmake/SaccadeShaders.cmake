@@ -41,6 +41,7 @@ function(saccade_shader)
   set(spv "${CMAKE_CURRENT_BINARY_DIR}/spv/${S_NAME}.spv")
   set(defines ${S_DEFINES})
   list(TRANSFORM defines PREPEND "-D")
+  file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/spv")  # not every generator does it
   add_custom_command(
     OUTPUT "${spv}"
     COMMAND "${SACCADE_GLSLANG}" -V --quiet --target-env vulkan1.2 -S comp ${defines}

@@ -41,12 +41,12 @@ class Saccade(ConanFile):
 
     def requirements(self):
         self.requires("vulkan-headers/[>=1.3.275]", transitive_headers=True)
-        self.requires("vulkan-loader/[>=1.3.275]")  # CMake's FindVulkan wants to see it; nothing links it
-        self.requires("nlohmann_json/[>=3.11 <4]")
-        self.requires("stb/[*]")
+        # Used as headers, and not by the headers of Saccade.
+        self.requires("nlohmann_json/[>=3.11 <4]", visible=False)
+        self.requires("stb/[*]", visible=False)
         if self.options.runtime:
-            self.requires("fmt/[>=10 <12]")
-            self.requires("vulkan-memory-allocator/[>=3.1 <4]")
+            self.requires("fmt/[>=10 <12]", visible=False)
+            self.requires("vulkan-memory-allocator/[>=3.1 <4]", visible=False)
 
     def generate(self):
         CMakeDeps(self).generate()
@@ -75,7 +75,7 @@ class Saccade(ConanFile):
         core.set_property("cmake_target_name", "saccade::saccade")
         core.set_property("pkg_config_name", "saccade")
         core.libs = ["saccade"]
-        core.requires = ["vulkan-headers::vulkan-headers"]
+        core.requires = ["vulkan-headers::vulkan-headers", "nlohmann_json::nlohmann_json", "stb::stb"]
         core.system_libs = ["m", "pthread"]
         if self.options.shared:
             core.defines = ["SACCADE_SHARED"]
@@ -84,5 +84,5 @@ class Saccade(ConanFile):
             runtime.set_property("cmake_target_name", "saccade::runtime")
             runtime.set_property("pkg_config_name", "saccade-runtime")
             runtime.libs = ["saccade-runtime"]
-            runtime.requires = ["core"]
+            runtime.requires = ["core", "fmt::fmt", "vulkan-memory-allocator::vulkan-memory-allocator"]
             runtime.system_libs = ["dl"]
