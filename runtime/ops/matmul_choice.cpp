@@ -32,30 +32,30 @@ struct Blocking {
 };
 constexpr Blocking kBlockings32[] = {{1, 64}, {1, 16}, {1, 4}, {1, 1}};
 constexpr Blocking kBlockings16[] = {{2, 32}, {1, 16}, {1, 4}, {1, 1}};
-// Subgroups of 4, as of SwiftShader, where reading b costs more than the sums and rows share it (197 x 384 x 384 in fp32: 394 ms of
-// CPU time with 1 x 16, 191 ms with 4 x 16).
-constexpr Blocking kBlockingsNarrow[] = {{4, 16}, {1, 16}, {1, 4}, {1, 1}};
+// On a plain CPU all loops over these are unrolled, and code that takes long to compile; reading b costs more than the sums, and rows
+// share it.
+constexpr Blocking kBlockingsPlain[] = {{2, 4}, {1, 4}, {1, 1}};
 
-std::span<const Blocking> blockingsFor(const MatmulProblem& problem, uint32_t lanes) {
-  if (lanes <= 4) return kBlockingsNarrow;
+std::span<const Blocking> blockingsFor(const DeviceFacts& facts, const MatmulProblem& problem) {
+  if (isPlainCpu(facts)) return kBlockingsPlain;
   if (dtypeBytes(problem.a.dtype) == 4) return kBlockings32;
   return kBlockings16;
 }
 
 // Which operand gives the invocations their rows, and how many each computes: the cheapest in work per useful
 // element, where reading an element of a row costs as much as kRead products and is shared by the columns, and reading one of a
-// column, which the rows share, costs next to nothing but on narrow subgroups.
+// column, which the rows share, costs next to nothing but on a plain CPU.
 MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
   constexpr double kRead = 3;
-  const uint32_t chunk = dtypeBytes(problem.a.dtype) == 4 ? 16 : 8;
+  const uint32_t chunk = isPlainCpu(facts) ? 4 : dtypeBytes(problem.a.dtype) == 4 ? 16 : 8;
   const uint32_t lanes = std::clamp(facts.subgroupSize, 1u, maxLocalSize(facts));
-  const double readColumn = lanes <= 4 ? 2.5 : 0;
+  const double readColumn = isPlainCpu(facts) ? 2.5 : 0;
   MatmulTile best{};
   double bestCost = 0;
   for (const bool exchanged : {false, true}) {
     const uint32_t rows = exchanged ? problem.columns : problem.rows;
     const uint32_t columns = exchanged ? problem.rows : problem.columns;
-    for (const Blocking each : blockingsFor(problem, lanes)) {
+    for (const Blocking each : blockingsFor(facts, problem)) {
       const double cost = static_cast<double>(roundUp(rows, uint64_t{lanes} * each.rows)) *
                           static_cast<double>(roundUp(columns, each.columns)) * (1 + kRead / each.columns) *
                           (1 + readColumn / each.rows);
@@ -79,10 +79,12 @@ MatmulTile tiledTile(const DeviceFacts&, const MatmulProblem& problem) {
 
 // An invocation holds all its sums, and its code is unrolled over them.
 constexpr uint32_t kMostSums = 64;
+constexpr uint32_t kMostSumsPlain = 16;
 
-std::string settleRows(const DeviceFacts&, const MatmulProblem&, MatmulTile& tile) {
-  if (tile.rowsEach * tile.columnsEach > kMostSums) {
-    return formatted("rows_each is {} and columns_each {}; their product must be at most {}", tile.rowsEach, tile.columnsEach, kMostSums);
+std::string settleRows(const DeviceFacts& facts, const MatmulProblem&, MatmulTile& tile) {
+  const uint32_t most = isPlainCpu(facts) ? kMostSumsPlain : kMostSums;
+  if (tile.rowsEach * tile.columnsEach > most) {
+    return formatted("rows_each is {} and columns_each {}; their product must be at most {} here", tile.rowsEach, tile.columnsEach, most);
   }
   tile.rows = tile.localSize * tile.rowsEach;
   tile.columns = tile.columnsEach;
@@ -102,9 +104,11 @@ std::string settleTiled(const DeviceFacts& facts, const MatmulProblem&, MatmulTi
 }
 
 std::vector<MatmulTile> otherRowsTiles(const DeviceFacts& facts, const MatmulProblem& problem) {
+  constexpr Blocking kOthers[] = {{1, 64}, {1, 32}, {1, 16}, {1, 4}, {2, 32}, {2, 16}, {4, 16}};
+  constexpr Blocking kOthersPlain[] = {{1, 8}, {1, 4}, {2, 8}, {2, 4}, {3, 4}, {4, 4}};
   std::vector<MatmulTile> tiles;
   for (const uint32_t exchanged : {0u, 1u}) {
-    for (const Blocking each : {Blocking{1, 64}, {1, 32}, {1, 16}, {1, 4}, {2, 32}, {2, 16}, {4, 16}}) {
+    for (const Blocking each : isPlainCpu(facts) ? std::span<const Blocking>(kOthersPlain) : kOthers) {
       MatmulTile tile = rowsTile(facts, problem);
       tile.rowsEach = each.rows;
       tile.columnsEach = each.columns;
