@@ -75,7 +75,7 @@ class Saccade(ConanFile):
         core.set_property("cmake_target_name", "saccade::saccade")
         core.set_property("pkg_config_name", "saccade")
         core.libs = ["saccade"]
-        core.requires = ["vulkan-headers::vulkan-headers", "nlohmann_json::nlohmann_json", "stb::stb"]
+        core.requires = ["vulkan-headers::vulkan-headers"]
         core.system_libs = ["m", "pthread"]
         if self.options.shared:
             core.defines = ["SACCADE_SHARED"]
@@ -84,5 +84,5 @@ class Saccade(ConanFile):
             runtime.set_property("cmake_target_name", "saccade::runtime")
             runtime.set_property("pkg_config_name", "saccade-runtime")
             runtime.libs = ["saccade-runtime"]
-            runtime.requires = ["core", "fmt::fmt", "vulkan-memory-allocator::vulkan-memory-allocator"]
+            runtime.requires = ["core"]
             runtime.system_libs = ["dl"]
