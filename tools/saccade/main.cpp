@@ -16,6 +16,7 @@ constexpr const char* kFooter =
     "SACCADE_VALIDATION=1 turns on the Vulkan validation layer;\n"
     "SACCADE_TUNING names a tuning file instead of this device's own, or is off (see `saccade tune --help`);\n"
     "SACCADE_CACHE is the folder in which compiled pipelines are kept, or off;\n"
+    "SACCADE_LOG=debug, info, warning, error or off is how much the library says on stderr;\n"
     "SACCADE_DISPATCH_BUDGET is how long one dispatch may take, in milliseconds, or off.\n"
     "`saccade COMMAND --help` explains a command with examples.";
 
