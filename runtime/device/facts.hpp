@@ -19,8 +19,9 @@ bool hasNativeAccess(const DeviceFacts& facts);
 // CPU devices execute a subgroup as one vector: loads with a uniform address are cheap, shared memory is not.
 inline bool isCpu(const DeviceFacts& facts) { return facts.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 
-// A CPU device without anything native. The one driver like that is SwiftShader, and no fact says what else it is known for: it
-// indexes arrays of an invocation lane by lane, and optimises a module before it puts specialisation constants in.
-inline bool isPlainCpu(const DeviceFacts& facts) { return isCpu(facts) && !hasNativeAccess(facts); }
+// A CPU device with narrow subgroups and nothing native. The one driver like that is SwiftShader, and no fact says what else it is
+// known for: it indexes arrays of an invocation lane by lane, and optimises a module before it puts specialisation constants in.
+// The width keeps lavapipe out where a host has enabled nothing.
+inline bool isPlainCpu(const DeviceFacts& facts) { return isCpu(facts) && !hasNativeAccess(facts) && facts.subgroupSize <= 4; }
 
 }  // namespace saccade::core

@@ -31,7 +31,7 @@ const char* needsWorkGroup128(const DeviceFacts& facts) {
 
 // Elsewhere other kernels are faster, and nobody would choose it.
 const char* needsPlainCpu(const DeviceFacts& facts) {
-  return isPlainCpu(facts) ? "" : "needs a CPU device without native access (64-bit integers, 8- and 16-bit storage)";
+  return isPlainCpu(facts) ? "" : "needs a CPU device with subgroups of 4 and without native access (64-bit integers, 8- and 16-bit storage)";
 }
 
 constexpr uint32_t kUnrolledRows = 1u << SPEC_LOCAL_SIZE | 1u << SPEC_HEAD_DIM_QK | 1u << SPEC_HEAD_DIM_V | 1u << SPEC_KEYS;

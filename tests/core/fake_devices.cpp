@@ -77,6 +77,7 @@ core::DeviceFacts cpuFacts() {
 core::DeviceFacts plainCpuFacts() {
   core::DeviceFacts facts = cpuFacts();
   facts.shaderInt64 = facts.storageBuffer8BitAccess = facts.storageBuffer16BitAccess = VK_FALSE;
+  facts.subgroupSize = facts.minSubgroupSize = facts.maxSubgroupSize = 4;
   return facts;
 }
 

@@ -18,7 +18,7 @@ struct FakeDevice {
 core::DeviceFacts cpuFacts();         // subgroups of 8, everything native
 core::DeviceFacts desktopGpuFacts();  // subgroups of 32, 48 KiB of shared memory
 core::DeviceFacts wideGpuFacts();     // subgroups of 64, 64 KiB of shared memory
-core::DeviceFacts plainCpuFacts();    // the same without anything native
+core::DeviceFacts plainCpuFacts();    // subgroups of 4, nothing native
 core::DeviceFacts minimalFacts();     // what Vulkan 1.2 guarantees and buffer device addresses, nothing more
 
 // Every device of tests/facts/, which says where its numbers are from, and the minimal one.
