@@ -54,6 +54,8 @@ AttentionParams makeParams(const AttentionProblem& p, const AttentionTile& tile)
   return params;
 }
 
+bool hasKeys(const AttentionProblem& p) { return p.seqlenK > 0 && p.batch > 0; }
+
 StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const char* kernel, const AttentionTile& tile) {
   StepDraft step;
   step.shader = &shaderFor(kernel, p.q.dtype, facts);
@@ -62,7 +64,7 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
   step.specialisation[SPEC_HEAD_DIM_QK] = p.headDimQk;
   step.specialisation[SPEC_HEAD_DIM_V] = p.headDimV;
   step.specialisation[SPEC_TOP_LEFT] = p.topLeft;
-  step.specialisation[SPEC_HAS_KEYS] = p.seqlenK > 0 && p.batch > 0;
+  step.specialisation[SPEC_HAS_KEYS] = hasKeys(p);
   step.specialisation[SPEC_MASK] = p.mask.present();
   step.specialisation[SPEC_BIAS] = static_cast<uint32_t>(p.bias.dtype);
   step.specialisation[SPEC_SEQLENS_Q] = p.hasSeqlensQ;
@@ -249,7 +251,7 @@ PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, con
 
   draft.steps.push_back(makeStep(facts, p, choice.kernel, choice.tile));
   setWork(p, draft.steps.back());
-  if (choice.tile.widened && p.seqlenK > 0) addWiden(facts, p, choice.tile, draft);
+  if (choice.tile.widened && hasKeys(p)) addWiden(facts, p, choice.tile, draft);
   if (choice.tile.splits > 1) addCombine(facts, p, choice.tile, draft);
   // Independent of the first step: both read the inputs only, so no barrier stands between them.
   if (p.probs.present() && p.probs.elements() > 0) {

@@ -47,8 +47,8 @@ class Recording {
 }  // namespace
 
 void record(VkCommandBuffer commandBuffer, SaccadePlanT& plan, std::span<const SaccadeBuffer> buffers) {
-  const Recording recording(commandBuffer, plan);
   checkBuffers(plan.draft, buffers);
+  const Recording recording(commandBuffer, plan);
   const DeviceFunctions& vk = plan.context->functions();
   const VkPipelineLayout layout = plan.context->pipelines().layout();
   const uint32_t maxGroups = plan.context->facts().maxComputeWorkGroupCount[0];

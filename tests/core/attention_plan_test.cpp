@@ -372,6 +372,22 @@ TEST(AttentionPlan, WidensNothingWithoutNeed) {
   EXPECT_EQ(plan.scratchBytes(), 0u);
 }
 
+// Found by the fuzz target attention_plan: the pages are there, but no sequence has any of them.
+TEST(AttentionPlan, CopiesNoPagesForNoSequences) {
+  SaccadeAttentionDesc desc = attentionDesc({.batch = 1, .headsQ = 2, .headsKv = 1, .seqlenQ = 8}, SACCADE_DTYPE_F16);
+  desc.k = tensorDesc(SACCADE_DTYPE_F16, {3, 1, 4, 16});
+  desc.v = tensorDesc(SACCADE_DTYPE_F16, {3, 1, 4, 24});
+  desc.blockTable = tensorDesc(SACCADE_DTYPE_I32, {1, 1, 0, 1});
+  desc.hasCuSeqlens = VK_TRUE;
+  desc.numSequences = 0;
+  for (const char* kernel : {"widened_rows", "channel_lanes"}) {
+    const PlanDraft plan = planFor(plainCpuFacts(), withKernel(desc, kernel));
+    ASSERT_EQ(plan.steps.size(), 1u) << kernel;
+    EXPECT_GT(plan.steps[0].groups, 0u) << kernel;
+    EXPECT_EQ(plan.scratchBytes(), 0u) << kernel;
+  }
+}
+
 // A CPU device without anything native: four rows to a work-group, sixteen channels to an invocation, and no conversion of K and V.
 TEST(AttentionPlan, GivesChannelLanesFourRowsAndSixteenChannelsAnInvocation) {
   const core::DeviceFacts facts = plainCpuFacts();
