@@ -49,7 +49,7 @@ const SaccadeContextCreateInfo& checked(const SaccadeContextCreateInfo& info) {
 }  // namespace
 
 Context::Context(const SaccadeContextCreateInfo& info)
-    : log_(checked(info)), checksUse_(info.checkUse == VK_TRUE), device_(info.device), checkedUse_(checksUse_) {
+    : log_(checked(info)), device_(info.device), checkedUse_(info.checkUse == VK_TRUE) {
   dispatchBudget_ = info.dispatchBudget;
   if (info.kernel != nullptr && *info.kernel != '\0') {
     requireKnownKernel(parseKernelRequest(forcedKernel_ = info.kernel).kernel);

@@ -37,7 +37,7 @@ class Context {
   double dispatchBudget() const { return dispatchBudget_; }  // milliseconds
   // What the device has and the host did not enable.
   const std::vector<SaccadeRequirement>& gains() const { return gains_; }
-  bool checksUse() const { return checksUse_; }
+  bool checksUse() const { return checkedUse_.on(); }
   // Refuses a command buffer of another device, where that can be seen.
   void checkDevice(VkCommandBuffer commandBuffer) const;
   std::atomic<uint32_t>& planCount() { return planCount_; }
@@ -46,7 +46,6 @@ class Context {
 
  private:
   Log log_;
-  bool checksUse_;
   VkDevice device_ = VK_NULL_HANDLE;
   InstanceFunctions instanceFunctions_;
   DeviceFunctions functions_;

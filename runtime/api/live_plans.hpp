@@ -21,6 +21,8 @@ struct CheckedUse {
   CheckedUse(const CheckedUse&) = delete;
   CheckedUse& operator=(const CheckedUse&) = delete;
 
+  bool on() const { return on_; }
+
  private:
   bool on_;
 };

@@ -240,8 +240,8 @@ std::string settleLanes(const DeviceFacts& facts, const AttentionProblem&, Atten
   const uint64_t floats = uint64_t{tile.rows} * (16 * tile.localSize + tile.keys * (tile.localSize + 2));
   const uint64_t bytes = floats * sizeof(float);
   if (bytes <= facts.maxComputeSharedMemorySize) return "";
-  return std::format("keys is {}, which needs {} bytes of shared memory; this device has {}", tile.keys, bytes,
-                     facts.maxComputeSharedMemorySize);
+  return formatted("keys is {}, which needs {} bytes of shared memory; this device has {}", tile.keys, bytes,
+                   facts.maxComputeSharedMemorySize);
 }
 
 using Field = TileField<AttentionTile>;

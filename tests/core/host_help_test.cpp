@@ -61,6 +61,14 @@ struct Handles {
   }
 };
 
+// Of a context that checks use, on a device that can be looked at.
+SaccadeContextCreateInfo checkedInfo(MockDriver& driver, Handles& device) {
+  SaccadeContextCreateInfo info = driver.contextInfo();
+  info.checkUse = VK_TRUE;
+  info.device = device.as<VkDevice>();
+  return info;
+}
+
 TEST(Versions, OfLibraryAndHeaderAreCompared) {
   EXPECT_EQ(saccadeGetVersion(), SACCADE_VERSION);
   MockDriver driver;
@@ -222,10 +230,7 @@ TEST(Handles, OfAContextWithPlansAreKept) {
 TEST(Handles, ThatAreStaleAreRefusedWhereUseIsChecked) {
   MockDriver driver;
   Handles device{&driver}, commandBuffer{&driver};
-  SaccadeContextCreateInfo info = driver.contextInfo();
-  info.checkUse = VK_TRUE;
-  info.device = device.as<VkDevice>();
-  ContextUnderTest context(info);
+  ContextUnderTest context(checkedInfo(driver, device));
   const SaccadePlan plan = context.plan();
   const SaccadeAttentionBuffers memory = buffers();
   EXPECT_EQ(saccadeCmdAttention(commandBuffer.as<VkCommandBuffer>(), plan, &memory, nullptr), SACCADE_OK);
@@ -241,10 +246,7 @@ TEST(Handles, ThatAreStaleAreRefusedWhereUseIsChecked) {
 TEST(Handles, OfAnotherDeviceAreRefusedWhereUseIsChecked) {
   MockDriver driver;
   Handles device{&driver}, foreign{&device};
-  SaccadeContextCreateInfo info = driver.contextInfo();
-  info.checkUse = VK_TRUE;
-  info.device = device.as<VkDevice>();
-  ContextUnderTest context(info);
+  ContextUnderTest context(checkedInfo(driver, device));
   const SaccadePlan plan = context.plan();
   const SaccadeAttentionBuffers memory = buffers();
   SaccadeMessage message{};
@@ -257,10 +259,7 @@ TEST(Handles, OfAnotherDeviceAreRefusedWhereUseIsChecked) {
 TEST(Handles, OfAPlanThatIsBeingRecordedAreKeptWhereUseIsChecked) {
   MockDriver driver;
   Handles device{&driver};
-  SaccadeContextCreateInfo info = driver.contextInfo();
-  info.checkUse = VK_TRUE;
-  info.device = device.as<VkDevice>();
-  ContextUnderTest context(info);
+  ContextUnderTest context(checkedInfo(driver, device));
   const SaccadePlan plan = context.plan();
   plan->recorders++;  // as another thread does it
   saccadeDestroyPlan(plan);
