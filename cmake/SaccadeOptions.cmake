@@ -30,6 +30,10 @@ function(saccade_target_options target)
     # A designated initialiser that leaves members to their defaults is the idiom of this interface.
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wnon-virtual-dtor;-Wno-missing-field-initializers;-Werror>")
   endif()
+  # GCC warns of members whose type is in an anonymous namespace of a file that is not the one compiled.
+  if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>")
+  endif()
   if(saccade_sanitizers)
     target_compile_options(${target} PRIVATE -fsanitize=${saccade_sanitizers} -fno-sanitize-recover=all
       -fno-omit-frame-pointer)

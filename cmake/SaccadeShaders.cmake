@@ -7,14 +7,14 @@ find_program(SACCADE_GLSLANG NAMES glslangValidator glslang REQUIRED
   DOC "GLSL compiler (package glslang-tools)")
 find_program(SACCADE_SPIRV_VAL NAMES spirv-val REQUIRED DOC "SPIR-V validator (package spirv-tools)")
 
-# Whether glslang knows a GLSL extension. Sets <out> to TRUE or FALSE; the answer is cached.
-function(saccade_glsl_extension_known extension out)
-  set(cache SACCADE_GLSL_HAS_${extension})
+# Whether glslang knows a GLSL extension for a target environment. Sets <out> to TRUE or FALSE; the answer is cached.
+function(saccade_glsl_extension_known extension target_env out)
+  set(cache SACCADE_GLSL_HAS_${extension}_${target_env})
   if(NOT DEFINED ${cache})
-    set(probe "${CMAKE_CURRENT_BINARY_DIR}/probe_${extension}.comp")
+    set(probe "${CMAKE_CURRENT_BINARY_DIR}/probe_${extension}_${target_env}.comp")
     file(WRITE "${probe}" "#version 460\n#extension ${extension} : require\nvoid main() {}\n")
     execute_process(
-      COMMAND "${SACCADE_GLSLANG}" -V --target-env vulkan1.2 -o "${probe}.spv" "${probe}"
+      COMMAND "${SACCADE_GLSLANG}" -V --target-env ${target_env} -o "${probe}.spv" "${probe}"
       RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
     if(result EQUAL 0)
       set(${cache} TRUE CACHE INTERNAL "glslang knows ${extension}")
@@ -25,12 +25,16 @@ function(saccade_glsl_extension_known extension out)
   set(${out} ${${cache}} PARENT_SCOPE)
 endfunction()
 
-# saccade_shader(NAME name SOURCE file DEFINES A=1 B=2 EXTENSIONS GL_EXT_x)
-# Adds one SPIR-V module to the embedded table.
+# saccade_shader(NAME name SOURCE file DEFINES A=1 B=2 EXTENSIONS GL_EXT_x [TARGET_ENV vulkan1.3])
+# Adds one SPIR-V module to the embedded table. TARGET_ENV: vulkan1.2 unless the shader needs more; vulkan1.3 is SPIR-V 1.6, for
+# devices of Vulkan 1.3 with maintenance4.
 function(saccade_shader)
-  cmake_parse_arguments(S "" "NAME;SOURCE" "DEFINES;EXTENSIONS" ${ARGN})
+  cmake_parse_arguments(S "" "NAME;SOURCE;TARGET_ENV" "DEFINES;EXTENSIONS" ${ARGN})
+  if(NOT S_TARGET_ENV)
+    set(S_TARGET_ENV vulkan1.2)
+  endif()
   foreach(extension IN LISTS S_EXTENSIONS)
-    saccade_glsl_extension_known(${extension} known)
+    saccade_glsl_extension_known(${extension} ${S_TARGET_ENV} known)
     if(NOT known)
       message(STATUS "Shader ${S_NAME} is left out: this glslang does not know ${extension}")
       set_property(GLOBAL APPEND PROPERTY SACCADE_SHADERS_LEFT_OUT "${S_NAME}=${extension}")
@@ -44,9 +48,9 @@ function(saccade_shader)
   file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/spv")  # not every generator does it
   add_custom_command(
     OUTPUT "${spv}"
-    COMMAND "${SACCADE_GLSLANG}" -V --quiet --target-env vulkan1.2 -S comp ${defines}
+    COMMAND "${SACCADE_GLSLANG}" -V --quiet --target-env ${S_TARGET_ENV} -S comp ${defines}
       "-I${CMAKE_CURRENT_SOURCE_DIR}/include" --depfile "${spv}.d" -o "${spv}" "${source}"
-    COMMAND "${SACCADE_SPIRV_VAL}" --target-env vulkan1.2 "${spv}"
+    COMMAND "${SACCADE_SPIRV_VAL}" --target-env ${S_TARGET_ENV} "${spv}"
     DEPENDS "${source}"
     DEPFILE "${spv}.d"
     COMMENT "Shader ${S_NAME}"

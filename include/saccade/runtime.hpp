@@ -208,7 +208,8 @@ class SACCADE_RUNTIME_API Tensor {
   static Tensor full(const Device& device, Dtype dtype, const Shape& shape, float value,
                      const TensorOptions& options = {});
   /// Values in row-major order, converted to dtype: floats rounded once to nearest even; U8 and I32 must be
-  /// exact.
+  /// exact. F8E4M3 and I8 are rounded to nearest even as well and saturate: at 448, infinities too, and at -128 and 127. A NaN
+  /// is one in F8E4M3 and refused for integers.
   static Tensor from(const Device& device, Dtype dtype, const Shape& shape, std::span<const float> values,
                      const TensorOptions& options = {});
   static Tensor fromInts(const Device& device, const Shape& shape, std::span<const std::int32_t> values,
@@ -260,7 +261,7 @@ class SACCADE_RUNTIME_API Tensor {
   void upload(std::span<const float> values) const;
   void uploadBytes(std::span<const std::byte> bytes) const;
   std::vector<float> download() const;             ///< I32 beyond 2^24 is rounded
-  std::vector<std::int32_t> downloadInts() const;  ///< dtype I32 or U8 only
+  std::vector<std::int32_t> downloadInts() const;  ///< dtype I32, U8 or I8 only
   std::vector<std::byte> downloadBytes() const;
   /// \}
 
@@ -305,6 +306,9 @@ struct AttentionOptions {
   Tensor cuSeqlensQ = {},     ///< I32 [sequences + 1], contiguous; with cuSeqlensK or not at all: packed sequences
       cuSeqlensK = {};        ///< I32 [sequences + 1], contiguous
   Tensor blockTable = {};                   ///< I32 [B, max_pages]: paged K/V
+  Tensor kScale = {},  ///< F32 [B or pages, Hkv, blocks of tokens, 1], each full or 1: scales of quantised keys
+      vScale = {};     ///< the same of values
+  std::uint32_t scaleBlock = 0;  ///< tokens that share a scale; 0: all
   /// What the tensor of the same name holds, if known: checked before recording.
   std::vector<std::int32_t> hostSeqlensQ = {},
       hostSeqlensK = {},    ///< the same of seqlensK

@@ -34,7 +34,7 @@
  * between them.
  *
  * \par State of the command buffer
- * A recorded operator disturbs the binding of VK_PIPELINE_BIND_POINT_COMPUTE and the push constants (bytes 0 to 119), nothing
+ * A recorded operator disturbs the binding of VK_PIPELINE_BIND_POINT_COMPUTE and the push constants (bytes 0 to 127), nothing
  * else.
  *
  * \par Errors
@@ -151,6 +151,38 @@ SACCADE_API SaccadeStatus saccadeGetDeviceRequirements(VkInstance instance, VkPh
                                                        uint32_t* count, SaccadeRequirement* items,
                                                        SaccadeMessage* message);
 
+/** One shape at which a device multiplies cooperative matrices: (m x k) times (k x n) plus (m x n), as
+ * VkCooperativeMatrixPropertiesKHR says it. */
+typedef struct SaccadeCooperativeMatrixShape {
+  uint32_t mSize;      /**< rows of a and of the result */
+  uint32_t nSize;      /**< columns of b and of the result */
+  uint32_t kSize;      /**< columns of a, rows of b */
+  uint32_t aType;      /**< VkComponentTypeKHR of a */
+  uint32_t bType;      /**< VkComponentTypeKHR of b */
+  uint32_t cType;      /**< VkComponentTypeKHR of what is added */
+  uint32_t resultType; /**< VkComponentTypeKHR of the result */
+  uint32_t scope;      /**< VkScopeKHR: who holds the matrices together */
+  VkBool32 saturatingAccumulation; /**< integers saturate */
+} SaccadeCooperativeMatrixShape;
+
+/** Multiples of which the sizes of cooperative matrices may be chosen, as VkCooperativeMatrixFlexibleDimensionsPropertiesNV says it. */
+typedef struct SaccadeFlexibleMatrixShape {
+  uint32_t mGranularity; /**< m is a multiple of it */
+  uint32_t nGranularity; /**< n is a multiple of it */
+  uint32_t kGranularity; /**< k is a multiple of it */
+  uint32_t aType;        /**< VkComponentTypeKHR of a */
+  uint32_t bType;        /**< VkComponentTypeKHR of b */
+  uint32_t cType;        /**< VkComponentTypeKHR of what is added */
+  uint32_t resultType;   /**< VkComponentTypeKHR of the result */
+  uint32_t scope;        /**< VkScopeKHR: who holds the matrices together */
+  uint32_t workgroupInvocations;   /**< with work-group scope: invocations that the work-group must have; else 0 */
+  VkBool32 saturatingAccumulation; /**< integers saturate */
+} SaccadeFlexibleMatrixShape;
+
+/** Room for shapes in SaccadeDeviceFacts. Of a device that lists more, those are kept that kernels can use: of subgroups before
+ * others, of 8 and 16 bits before others. */
+#define SACCADE_MAX_MATRIX_SHAPES 64
+
 /** What Saccade knows of a device: asked of the driver once, limited to what the host enabled. */
 typedef struct SaccadeDeviceFacts {
   char deviceName[256];        /**< VkPhysicalDeviceProperties */
@@ -162,10 +194,12 @@ typedef struct SaccadeDeviceFacts {
   uint32_t apiVersion;         /**< the lower one of device and host */
   uint32_t deviceType;         /**< VkPhysicalDeviceType */
   uint32_t subgroupSize;       /**< invocations */
-  uint32_t minSubgroupSize;    /**< invocations; below Vulkan 1.3 subgroupSize */
-  uint32_t maxSubgroupSize;    /**< invocations; below Vulkan 1.3 subgroupSize */
+  uint32_t minSubgroupSize;    /**< invocations; subgroupSize without Vulkan 1.3 and VK_EXT_subgroup_size_control */
+  uint32_t maxSubgroupSize;    /**< invocations; subgroupSize without Vulkan 1.3 and VK_EXT_subgroup_size_control */
   uint32_t subgroupOperations; /**< VkSubgroupFeatureFlags of compute shaders */
-  VkBool32 subgroupSizeControl;             /**< enabled */
+  VkBool32 subgroupSizeControl;             /**< enabled, and compute shaders may require a size */
+  VkBool32 computeFullSubgroups;            /**< enabled */
+  uint32_t maxComputeWorkgroupSubgroups;    /**< of one work-group, where a size is required; 0 if the device does not say */
   uint32_t maxComputeSharedMemorySize;      /**< bytes */
   uint32_t maxComputeWorkGroupInvocations;  /**< of one work-group */
   uint32_t maxComputeWorkGroupSize[3];      /**< invocations along each axis */
@@ -180,8 +214,26 @@ typedef struct SaccadeDeviceFacts {
   VkBool32 storageBuffer8BitAccess;         /**< enabled */
   VkBool32 storageBuffer16BitAccess;        /**< enabled */
   VkBool32 shaderFloat16;                   /**< enabled */
+  VkBool32 vulkanMemoryModel;               /**< enabled, together with vulkanMemoryModelDeviceScope */
+  VkBool32 maintenance4;                    /**< enabled */
   VkBool32 signedZeroInfNanPreserveFloat32; /**< a property of the device */
   VkBool32 pipelineExecutableProperties;    /**< pipelineExecutableInfo is enabled */
+  VkBool32 cooperativeMatrix; /**< VK_KHR_cooperative_matrix and its feature are enabled, and compute shaders may use it */
+  uint32_t cooperativeMatrixShapeCount;  /**< number of cooperativeMatrixShapes; 0 without cooperativeMatrix */
+  SaccadeCooperativeMatrixShape cooperativeMatrixShapes[SACCADE_MAX_MATRIX_SHAPES]; /**< in the order of the device */
+  /* Features of VK_NV_cooperative_matrix2, by its names: enabled, together with the extension and cooperativeMatrix. */
+  VkBool32 cooperativeMatrixFlexibleDimensions;   /**< sizes may be multiples of flexibleMatrixShapes */
+  VkBool32 cooperativeMatrixReductions;           /**< of rows and columns */
+  VkBool32 cooperativeMatrixConversions;          /**< results become operands */
+  VkBool32 cooperativeMatrixPerElementOperations; /**< functions of an element with its row and column */
+  VkBool32 cooperativeMatrixWorkgroupScope;       /**< a work-group may hold a matrix together */
+  VkBool32 cooperativeMatrixTensorAddressing;     /**< loads and stores through tensor layouts and views */
+  VkBool32 cooperativeMatrixBlockLoads;           /**< loads that decode elements by a function */
+  uint32_t cooperativeMatrixWorkgroupScopeMaxWorkgroupSize;     /**< invocations */
+  uint32_t cooperativeMatrixWorkgroupScopeReservedSharedMemory; /**< bytes that the driver takes of a work-group's */
+  uint32_t cooperativeMatrixFlexibleDimensionsMaxDimension;     /**< of m, n and k */
+  uint32_t flexibleMatrixShapeCount; /**< number of flexibleMatrixShapes; 0 without cooperativeMatrixFlexibleDimensions */
+  SaccadeFlexibleMatrixShape flexibleMatrixShapes[SACCADE_MAX_MATRIX_SHAPES]; /**< in the order of the device */
 } SaccadeDeviceFacts;
 
 /** \} */
@@ -399,6 +451,9 @@ typedef enum SaccadeDtype {
   SACCADE_DTYPE_BF16 = 3, /**< bfloat16 */
   SACCADE_DTYPE_U8 = 4,   /**< boolean masks: non-zero means attend */
   SACCADE_DTYPE_I32 = 5,  /**< lengths and block tables */
+  SACCADE_DTYPE_F8E4M3 = 6, /**< OCP "FP8 E4M3": bias 7, largest number 448, no infinity, NaN is 0x7f and 0xff; K and V of
+                                 attention only */
+  SACCADE_DTYPE_I8 = 7,     /**< two's complement, -128 to 127; K and V of attention only */
   SACCADE_DTYPE_MAX_ENUM = 0x7fffffff /**< as in Vulkan: room for whatever a host writes, so that it can be refused */
 } SaccadeDtype;
 
@@ -491,9 +546,24 @@ typedef enum SaccadeNormalizer {
  * length of b are never read; on the device, entries outside [0, pages) are clamped. With packed sequences the
  * differences of cu_seqlens_k are the lengths.
  *
+ * \par Quantised K/V
+ * k and v may both be F8E4M3, or both I8, whatever the dtype of q is. What element [b, h, t, d] of k stands for is
+ *
+ * ~~~{.txt}
+ *   k_scale[b, h, t / scaleBlock, 0] * k[b, h, t, d]        t / scaleBlock rounded down; 0 where scaleBlock is 0
+ * ~~~
+ *
+ * where b, h and t are indices into the tensor, so b may count pages and t the tokens of a page or of all packed sequences: scales
+ * lie beside what they belong to. v and vScale are alike. A scale that is absent is 1. A kernel multiplies in fp32, once per key and not once
+ * per element where it can: scores by the scale of K, weights by that of V. A scale that is NaN or infinite counts as NaN: it makes scores
+ * and values NaN that something visible depends on. The scales of hidden keys have no influence, unless their block has a visible key as well.
+ *
  * \par Valid usage
  * - structSize must be sizeof(SaccadeAttentionDesc) [structSize]
  * - each tensor must be valid as SaccadeTensorDesc says, with the dtype and sizes given at the member [q.dtype, k.sizes, ...]
+ * - k must have the dtype of q, or be F8E4M3 or I8; v must have the dtype of k [k.dtype, v.dtype]
+ * - kScale and vScale must be absent unless k and v are F8E4M3 or I8 [k_scale, v_scale]
+ * - scaleBlock must be 0 unless kScale or vScale is given, and at most 2^30 - 1 [scale_block]
  * - head_dim_qk and head_dim_v must be from 1 to 256 [head_dim_qk, head_dim_v]
  * - axis 2 of q and the number of keys must be at most 2^30 - 1 [seqlen_q, seqlen_k, block_table]
  * - num_heads_q must be a multiple of num_heads_kv [num_heads_kv]
@@ -513,8 +583,8 @@ typedef struct SaccadeAttentionDesc {
   uint32_t structSize; /**< sizeof(SaccadeAttentionDesc) */
 
   SaccadeTensorDesc q;   /**< [B, num_heads_q, seqlen_q, head_dim_qk]; F32, F16 or BF16 */
-  SaccadeTensorDesc k;   /**< [B, num_heads_kv, seqlen_k, head_dim_qk]; dtype of q; num_heads_q % num_heads_kv == 0 */
-  SaccadeTensorDesc v;   /**< [B, num_heads_kv, seqlen_k, head_dim_v]; dtype of q; head dims from 1 to 256 */
+  SaccadeTensorDesc k;   /**< [B, num_heads_kv, seqlen_k, head_dim_qk]; dtype of q, F8E4M3 or I8; num_heads_q % num_heads_kv == 0 */
+  SaccadeTensorDesc v;   /**< [B, num_heads_kv, seqlen_k, head_dim_v]; dtype of k; head dims from 1 to 256 */
   SaccadeTensorDesc out; /**< [B, num_heads_q, seqlen_q, head_dim_v]; dtype of q */
 
   SaccadeTensorDesc lse;   /**< optional output [B, num_heads_q, seqlen_q, 1], F32: log-sum-exp of the scores */
@@ -525,6 +595,10 @@ typedef struct SaccadeAttentionDesc {
   SaccadeTensorDesc alibiSlopes; /**< optional F32 [1, 1, B or 1, num_heads_q] (Press et al. 2022) */
   SaccadeTensorDesc sink;        /**< optional F32 [1, 1, 1, num_heads_q]: a logit per query head without a value */
   SaccadeTensorDesc blockTable;  /**< optional I32 [1, 1, B or numSequences, max_pages]: paged K/V */
+  SaccadeTensorDesc kScale;      /**< optional F32 [axis 0 of k, num_heads_kv, axis 2 of k / scaleBlock rounded up, 1], each size full or
+                                      1, any strides: what quantised elements of k are multiplied by */
+  SaccadeTensorDesc vScale;      /**< the same for v */
+  uint32_t scaleBlock;           /**< tokens that share a scale; 0: all of them, and axis 2 of the scales has size 1 */
   VkBool32 hasSeqlensQ;    /**< int32 [B]: rows at or past it give 0, lse -inf, probs 0; clamped to [0, seqlen_q] */
   VkBool32 hasSeqlensK;    /**< int32 [B]: keys at or past it are hidden; clamped to [0, seqlen_k] */
   VkBool32 hasCuSeqlens;   /**< packed sequences: cu_seqlens_q and cu_seqlens_k, int32 [numSequences + 1] each */
@@ -567,7 +641,9 @@ static inline SaccadeAttentionDesc saccadeAttentionDescDefault(void) {
  * \par Valid usage
  * - structSize must be sizeof(SaccadeAttentionBuffers) [structSize]
  * - each range that the plan needs must be valid as SaccadeBuffer says [q, k, v, out, lse, probs, mask, bias, alibi_slopes, sink,
- *   block_table, seqlens_q, seqlens_k, cu_seqlens_q, cu_seqlens_k, scratch]
+ *   block_table, k_scale, v_scale, seqlens_q, seqlens_k, cu_seqlens_q, cu_seqlens_k, scratch]
+ * - the addresses of quantised k and v must be multiples of 4 where both head dims and the strides of axes 0 to 2 of both
+ *   are: they are read four elements at a time then [k, v]
  * - out, lse, probs and scratch must not overlap each other or an input
  * - a host pointer must point to as many entries as its array has
  * - entries of hostSeqlensQ must be from 0 to seqlen_q, those of hostSeqlensK from 0 to seqlen_k [seqlens_q, seqlens_k]
@@ -587,7 +663,9 @@ typedef struct SaccadeAttentionBuffers {
       bias,                      /**< input */
       alibiSlopes,               /**< input */
       sink,                      /**< input */
-      blockTable;                /**< input */
+      blockTable,                /**< input */
+      kScale,                    /**< input */
+      vScale;                    /**< input */
   SaccadeBuffer seqlensQ,        /**< input, int32 [B] */
       seqlensK;                  /**< input, int32 [B] */
   SaccadeBuffer cuSeqlensQ,      /**< input, int32 [numSequences + 1] */

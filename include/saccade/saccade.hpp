@@ -39,6 +39,8 @@ enum class Dtype {
   BF16 = SACCADE_DTYPE_BF16,  ///< \copybrief SACCADE_DTYPE_BF16
   U8 = SACCADE_DTYPE_U8,  ///< \copybrief SACCADE_DTYPE_U8
   I32 = SACCADE_DTYPE_I32,  ///< \copybrief SACCADE_DTYPE_I32
+  F8E4M3 = SACCADE_DTYPE_F8E4M3,  ///< \copybrief SACCADE_DTYPE_F8E4M3
+  I8 = SACCADE_DTYPE_I8,  ///< \copybrief SACCADE_DTYPE_I8
 };
 
 /// \copybrief SaccadeCausal
@@ -124,7 +126,9 @@ constexpr std::size_t dtypeSize(Dtype dtype) {
     case Dtype::I32: return 4;
     case Dtype::F16:
     case Dtype::BF16: return 2;
-    case Dtype::U8: return 1;
+    case Dtype::U8:
+    case Dtype::F8E4M3:
+    case Dtype::I8: return 1;
     case Dtype::None: break;
   }
   return 0;
@@ -179,6 +183,9 @@ struct AttentionDesc {
   std::optional<TensorDesc> alibiSlopes{};  ///< \copybrief SaccadeAttentionDesc::alibiSlopes
   std::optional<TensorDesc> sink{};  ///< \copybrief SaccadeAttentionDesc::sink
   std::optional<TensorDesc> blockTable{};  ///< paged K/V
+  std::optional<TensorDesc> kScale{};  ///< \copybrief SaccadeAttentionDesc::kScale
+  std::optional<TensorDesc> vScale{};  ///< \copybrief SaccadeAttentionDesc::vScale
+  std::uint32_t scaleBlock = 0;  ///< \copybrief SaccadeAttentionDesc::scaleBlock
   bool seqlensQ = false;  ///< record with AttentionBuffers::seqlensQ
   bool seqlensK = false;  ///< record with AttentionBuffers::seqlensK
   std::optional<std::uint32_t> sequences{};  ///< packed: record with cuSeqlensQ and cuSeqlensK, one entry more each
@@ -209,6 +216,9 @@ struct AttentionDesc {
     desc.alibiSlopes = detail::toC(alibiSlopes);
     desc.sink = detail::toC(sink);
     desc.blockTable = detail::toC(blockTable);
+    desc.kScale = detail::toC(kScale);
+    desc.vScale = detail::toC(vScale);
+    desc.scaleBlock = scaleBlock;
     desc.hasSeqlensQ = detail::toBool(seqlensQ);
     desc.hasSeqlensK = detail::toBool(seqlensK);
     desc.hasCuSeqlens = detail::toBool(sequences.has_value());
@@ -347,6 +357,8 @@ struct AttentionBuffers {
   BufferRange alibiSlopes{};  ///< \copybrief SaccadeAttentionBuffers::alibiSlopes
   BufferRange sink{};  ///< \copybrief SaccadeAttentionBuffers::sink
   BufferRange blockTable{};  ///< \copybrief SaccadeAttentionBuffers::blockTable
+  BufferRange kScale{};  ///< \copybrief SaccadeAttentionBuffers::kScale
+  BufferRange vScale{};  ///< \copybrief SaccadeAttentionBuffers::vScale
   BufferRange seqlensQ{};  ///< \copybrief SaccadeAttentionBuffers::seqlensQ
   BufferRange seqlensK{};  ///< \copybrief SaccadeAttentionBuffers::seqlensK
   BufferRange cuSeqlensQ{};  ///< \copybrief SaccadeAttentionBuffers::cuSeqlensQ
@@ -445,6 +457,8 @@ class Plan {
     c.alibiSlopes = buffers.alibiSlopes;
     c.sink = buffers.sink;
     c.blockTable = buffers.blockTable;
+    c.kScale = buffers.kScale;
+    c.vScale = buffers.vScale;
     c.seqlensQ = buffers.seqlensQ;
     c.seqlensK = buffers.seqlensK;
     c.cuSeqlensQ = buffers.cuSeqlensQ;

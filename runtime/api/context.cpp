@@ -60,11 +60,13 @@ Context::Context(const SaccadeContextCreateInfo& info)
   instanceFunctions_ = loadInstanceFunctions(info.instance, info.getInstanceProcAddr);
   functions_ = loadDeviceFunctions(info.device, instanceFunctions_.vkGetDeviceProcAddr);
   if (info.debugUtils == VK_TRUE) debugUtils_ = DebugUtils(info.instance, info.device, info.getInstanceProcAddr);
-  FeatureSet enabled = readFeatures(info.enabledFeatures);
+  FeatureSet enabled = readFeatures(info.enabledFeatures, {info.enabledExtensions, info.enabledExtensionCount});
   facts_ = queryFacts(instanceFunctions_, info.physicalDevice, info.apiVersion, enabled);
   enabled.vulkan13 = facts_.apiVersion >= VK_API_VERSION_1_3;
+  enabled.subgroupSizeControlExtension |= enabled.vulkan13;
   enabled.debugUtils = debugUtils_.on();
-  const FeatureSet available = availableFeatures(instanceFunctions_, info.physicalDevice, info.getInstanceProcAddr);
+  FeatureSet available = availableFeatures(instanceFunctions_, info.physicalDevice, info.getInstanceProcAddr);
+  if (!enabled.vulkan13) available.maintenance4 = false;  // apiVersion 1.3 comes first
   for (const FeatureRequirement& requirement : featureRequirements()) {
     if (enabled.*requirement.member) continue;
     if (requirement.required) {
@@ -74,6 +76,11 @@ Context::Context(const SaccadeContextCreateInfo& info)
     }
     if (available.*requirement.member) gains_.push_back(toC(requirement, true));
   }
+  if (enabled.vulkanMemoryModel && !enabled.vulkanMemoryModelDeviceScope) {
+    throw Refusal(SACCADE_ERROR_DEVICE_REQUIREMENTS, "vulkanMemoryModelDeviceScope",
+                  formatted("vulkanMemoryModel is enabled on {} and vulkanMemoryModelDeviceScope is not: enable both or neither, for without "
+                            "the second Vulkan then allows no atomics on buffers", facts_.deviceName));
+  }
   for (const KernelEntry& entry : kernelRegistry()) leftOut_.push_back(leftOutModules(entry));
   if (info.tuning != nullptr && info.tuningSize > 0) {
     try {
@@ -82,8 +89,7 @@ Context::Context(const SaccadeContextCreateInfo& info)
       tuningIgnored_ = refusal.text;
     }
   }
-  pipelines_.emplace(functions_, info.device, info.pipelineCache, callbacks, facts_.apiVersion >= VK_API_VERSION_1_3,
-                     isPlainCpu(facts_), isCpu(facts_) ? kUnknownCpuPace : kUnknownGpuPace, debugUtils_, log_);
+  pipelines_.emplace(functions_, facts_, info.device, info.pipelineCache, callbacks, debugUtils_, log_);
   parameters_.emplace(instanceFunctions_, functions_, info.physicalDevice, info.device, callbacks, debugUtils_);
 
   log_.write(SACCADE_SEVERITY_INFO, "context on {} ({} {}), Vulkan {}.{}", facts_.deviceName, facts_.driverName, facts_.driverInfo,

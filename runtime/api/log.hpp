@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "api/text.hpp"
+#include "text/formatted.hpp"
 #include "saccade/saccade.h"
 
 namespace saccade::core {

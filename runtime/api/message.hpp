@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "api/log.hpp"
-#include "api/text.hpp"
+#include "text/formatted.hpp"
 #include "saccade/saccade.h"
 
 namespace saccade::core {

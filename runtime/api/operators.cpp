@@ -31,7 +31,7 @@ SaccadeStatus saccadeCmdAttention(VkCommandBuffer commandBuffer, SaccadePlan pla
     const auto& b = *buffers;
     checkHostValues(plan->draft.hostValues, b);
     record(commandBuffer, *plan,
-           std::array{b.q, b.k, b.v, b.out, b.lse, b.probs, b.mask, b.bias, b.alibiSlopes, b.sink, b.blockTable, b.seqlensQ, b.seqlensK,
+           std::array{b.q, b.k, b.v, b.out, b.lse, b.probs, b.mask, b.bias, b.alibiSlopes, b.sink, b.blockTable, b.kScale, b.vScale, b.seqlensQ, b.seqlensK,
                       b.cuSeqlensQ, b.cuSeqlensK, b.scratch});
   });
 }

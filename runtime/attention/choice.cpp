@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "api/text.hpp"
+#include "attention/coopmat_tile.hpp"
+#include "attention/decode_tile.hpp"
+#include "plan/rounding.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::core {
 namespace {
@@ -13,13 +16,6 @@ namespace {
 uint32_t subgroupLanes(const DeviceFacts& facts) {
   return std::clamp(facts.subgroupSize, 1u, std::min(facts.maxComputeWorkGroupInvocations, facts.maxComputeWorkGroupSize[0]));
 }
-
-// Rows of one query head and one batch entry, in the mean: how packed sequences divide theirs, only the device may know.
-uint64_t rowsPerEntry(const AttentionProblem& p) {
-  return p.packed ? (p.seqlenQ + std::max(p.batch, 1u) - 1) / std::max(p.batch, 1u) : p.seqlenQ;
-}
-
-uint64_t divideUp(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 // Work-groups of split_kv before keys are split.
 uint64_t blocksOf(const AttentionProblem& p, uint32_t lanes, uint32_t fold) {
@@ -36,7 +32,7 @@ AttentionTile rowsTile(const DeviceFacts& facts, const AttentionProblem& problem
 }
 
 AttentionTile scalarRowsTile(const DeviceFacts& facts, const AttentionProblem& problem) {
-  return rowsTile(facts, problem, problem.q.dtype == SACCADE_DTYPE_F32);
+  return rowsTile(facts, problem, problem.k.dtype == SACCADE_DTYPE_F32);
 }
 
 AttentionTile widenedRowsTile(const DeviceFacts& facts, const AttentionProblem& problem) {
@@ -46,9 +42,6 @@ AttentionTile widenedRowsTile(const DeviceFacts& facts, const AttentionProblem& 
 }
 
 AttentionTile splitKvTile(const DeviceFacts& facts, const AttentionProblem& problem) {
-  // Enough work-groups to fill the device, whose size Vulkan does not tell; parts long enough to be worth their partial results.
-  const uint64_t wanted = isCpu(facts) ? 16 : 512;
-  constexpr uint64_t kShortestPart = 64, kMostSplits = 64;
   AttentionTile tile = scalarRowsTile(facts, problem);
   const uint32_t group = problem.numHeadsKv == 0 ? 1 : problem.numHeadsQ / problem.numHeadsKv;
   // Heads that lie in one work-group leave fewer rows to it.
@@ -58,28 +51,66 @@ AttentionTile splitKvTile(const DeviceFacts& facts, const AttentionProblem& prob
   // (SwiftShader) on arithmetic.
   const bool few = rowsPerEntry(problem) * 2 <= tile.localSize ||
                    (rowsPerEntry(problem) <= tile.localSize && std::max(problem.headDimQk, problem.headDimV) > 96);
-  if (few && isCpu(facts) && tile.localSize >= 8 && problem.q.dtype == SACCADE_DTYPE_F32) tile.keys = std::max(tile.keys / 2, 1u);
+  if (few && isCpu(facts) && tile.localSize >= 8 && problem.k.dtype == SACCADE_DTYPE_F32) tile.keys = std::max(tile.keys / 2, 1u);
   tile.rows = tile.localSize / tile.fold;
-  const uint64_t blocks = std::max<uint64_t>(blocksOf(problem, tile.localSize, tile.fold), 1);
-  const uint64_t longest = std::max<uint64_t>(problem.seqlenK / kShortestPart, 1);
-  tile.splits = static_cast<uint32_t>(std::min({divideUp(wanted, blocks), longest, kMostSplits}));
+  tile.splits = splitsOf(facts, problem.seqlenK, blocksOf(problem, tile.localSize, tile.fold), 64);
   return tile;
 }
 
-AttentionTile scalarTiledTile(const DeviceFacts&, const AttentionProblem&) {
-  // 128 invocations as 8 x 16: 4 rows and 2 keys each. Fits the 16 KiB of shared memory that every device has.
-  return {128, 32, 32, 32};
+// The parts of a row lie in neighbouring invocations of one subgroup. Where that can't be, they pass through shared memory.
+bool haveNeighbours(const DeviceFacts& facts, const AttentionTile& tile) {
+  const uint32_t smallest = tile.subgroupSize != 0 ? tile.subgroupSize : facts.minSubgroupSize;
+  const uint32_t largest = tile.subgroupSize != 0 ? tile.subgroupSize : facts.maxSubgroupSize;
+  return hasNativeAccess(facts) && smallest >= tile.columns && tile.localSize % std::max(largest, 1u) == 0;
+}
+
+// Channels that scalar_tiled stages of a row: each of the invocations that share it has the same number of pieces of four.
+uint32_t roundedChannels(const AttentionProblem& problem, uint32_t columns) {
+  const uint32_t widest = std::max({problem.headDimQk, problem.headDimV, 1u});
+  return (widest + 4 * columns - 1) / (4 * columns) * (4 * columns);
+}
+
+uint64_t tiledSharedBytes(const DeviceFacts& facts, const AttentionProblem& problem, const AttentionTile& tile) {
+  const uint64_t piece = problem.q.dtype == SACCADE_DTYPE_F16 ? 8 : 16;  // of four channels
+  const uint64_t pieces = (tile.rows + tile.keys) * (tile.channels / 4 + 1) + tile.rows * (tile.keys / 4 + 1);
+  const uint64_t parts = haveNeighbours(facts, tile) ? 1 : uint64_t{tile.rows} * tile.columns + 1;
+  return pieces * piece + parts * sizeof(float) + sizeof(uint32_t);
+}
+
+AttentionTile scalarTiledTile(const DeviceFacts& facts, const AttentionProblem& problem) {
+  const auto tileOf = [&](uint32_t localSize, uint32_t columns, uint32_t rowsEach, uint32_t keys, uint32_t channels) {
+    AttentionTile tile{localSize, localSize / columns * rowsEach, keys, std::min(channels, roundedChannels(problem, columns))};
+    tile.columns = columns;
+    tile.rowsEach = rowsEach;
+    return tile;
+  };
+  const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
+  constexpr uint32_t kAll = UINT32_MAX;
+  if (isCpu(facts)) return tileOf(128, 8, 1, 32, 32);  // short code: see PRODUCTS in the shader
+  // Where shared memory of 64 KiB speaks of many registers too, blocks of 8 x 8: in subgroups of 32 three of them or more find room
+  // beside each other. Where subgroups are wider, so are work-groups, and two subgroups need smaller blocks for that.
+  if (facts.maxComputeSharedMemorySize >= 65536 && maxLocalSize(facts) >= 256 && problem.q.dtype == SACCADE_DTYPE_F16 && widest <= 128) {
+    if (facts.minSubgroupSize >= 64) return widest <= 64 ? tileOf(256, 8, 4, 32, kAll) : tileOf(256, 8, 2, 32, kAll);
+    AttentionTile tile = widest <= 64 ? tileOf(128, 8, 8, 32, kAll) : tileOf(192, 16, 8, 64, kAll);
+    if (subgroupSizeRefusal(facts, 32).empty()) tile.subgroupSize = 32;
+    return tile;
+  }
+  for (const AttentionTile& tile : {tileOf(128, 16, widest <= 64 ? 4 : 2, 64, kAll), tileOf(128, 8, 2, 32, 128), tileOf(128, 8, 2, 32, 64)}) {
+    if (tiledSharedBytes(facts, problem, tile) <= facts.maxComputeSharedMemorySize) return tile;
+  }
+  return tileOf(128, 8, 2, 32, 32);  // within the 16 KiB that every device has
 }
 
 // Four rows in every work-group, sixteen channels to an invocation.
 AttentionTile channelLanesTile(const DeviceFacts&, const AttentionProblem& problem) {
   const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
   AttentionTile tile{std::max(static_cast<uint32_t>(divideUp(widest, 16)), 4u), 4, 16};
-  tile.widened = problem.q.dtype != SACCADE_DTYPE_F32;
+  tile.widened = problem.k.dtype != SACCADE_DTYPE_F32;
   return tile;
 }
 
-std::string always(const DeviceFacts&, const AttentionProblem&) { return ""; }
+// Of kernels that load K and V by loadKeyQuad or loadKeyElement and multiply by their scales, as shaders/include/quantised.glsl says.
+std::string neverRefuses(const DeviceFacts&, const AttentionProblem&) { return ""; }
 
 // Elements of the copies of K and V.
 uint64_t widenedElements(const AttentionProblem& problem) {
@@ -101,35 +132,43 @@ Estimate estimateScalarRows(const DeviceFacts& facts, const AttentionProblem&) {
 }
 
 Estimate estimateSplitKv(const DeviceFacts& facts, const AttentionProblem& problem) {
+  if (!isCpu(facts)) return {5, "one query row per invocation leaves a GPU's registers and lanes to little use"};
   const AttentionTile tile = splitKvTile(facts, problem);
   // A second dispatch costs a CPU device more than a few hundred keys.
-  const bool worthIt = !isCpu(facts) || problem.seqlenK >= 1024;
+  const bool worthIt = problem.seqlenK >= 1024;
   const bool shortQueries = rowsPerEntry(problem) <= tile.localSize && worthIt;
-  if ((isCpu(facts) && tile.fold > 1) || (shortQueries && tile.splits > 1)) {
+  if (tile.fold > 1 || (shortQueries && tile.splits > 1)) {
     return {0.5, "few query rows: heads of a group share their keys, and work-groups the keys of a row"};
   }
-  if (isCpu(facts) && tile.keys < scalarRowsTile(facts, problem).keys && worthIt) {
+  if (tile.keys < scalarRowsTile(facts, problem).keys && worthIt) {
     return {0.5, "few query rows: reading K and V takes the time, and shorter steps read them faster"};
   }
   return {5, "there are query rows enough to fill the device without splitting keys"};
+}
+
+Estimate estimateFlashDecode(const DeviceFacts& facts, const AttentionProblem& problem) {
+  if (isCpu(facts)) return {40, "a CPU device reads keys faster through uniform loads"};
+  constexpr uint64_t kMostRows = 16;
+  if (rowsPerEntry(problem) <= kMostRows) return {0.5, "few query rows: the time goes into reading K and V, which it does once"};
+  return {5, "there are query rows enough for tiles"};
 }
 
 Estimate estimateWidenedRows(const DeviceFacts& facts, const AttentionProblem& problem) {
   constexpr uint64_t kFewestRows = 64;
   const uint64_t group = problem.numHeadsKv == 0 ? 0 : problem.numHeadsQ / problem.numHeadsKv;
   if (widenedElements(problem) > kMostWidened) return {6, kTooManyWidened};
-  if (isCpu(facts) && problem.q.dtype != SACCADE_DTYPE_F32 && rowsPerEntry(problem) * group >= kFewestRows) {
+  if (isCpu(facts) && problem.k.dtype != SACCADE_DTYPE_F32 && rowsPerEntry(problem) * group >= kFewestRows) {
     return {0.8, "a CPU device converts each key once, not once per block of rows"};
   }
   return {6, "K and V need no conversion, or too few rows read them"};
 }
 
 std::string channelLanesRefusal(const DeviceFacts& facts, const AttentionProblem& problem) {
-  return problem.q.dtype == SACCADE_DTYPE_F32 ? "" : widenedRowsRefusal(facts, problem);
+  return problem.k.dtype == SACCADE_DTYPE_F32 ? "" : widenedRowsRefusal(facts, problem);
 }
 
 Estimate estimateChannelLanes(const DeviceFacts& facts, const AttentionProblem& problem) {
-  if (problem.q.dtype != SACCADE_DTYPE_F32 && widenedElements(problem) > kMostWidened) return {8, kTooManyWidened};
+  if (problem.k.dtype != SACCADE_DTYPE_F32 && widenedElements(problem) > kMostWidened) return {8, kTooManyWidened};
   if (isPlainCpu(facts)) return {0.2, "a CPU driver as plain as this indexes arrays lane by lane, and this kernel has none"};
   return {8, "a step waits for all invocations of a work-group three times"};
 }
@@ -139,11 +178,23 @@ Estimate estimateScalarTiled(const DeviceFacts& facts, const AttentionProblem&) 
   return {2, "tiles in shared memory are read once by a whole work-group"};
 }
 
+Estimate estimateCoopmat(const DeviceFacts& facts, const AttentionProblem&) {
+  if (isCpu(facts)) return {30, "a CPU device has no matrix units and takes an element of a matrix at a time"};
+  return {1, "both products run on matrix units"};
+}
+
+// It takes a tenth to a quarter less of shared memory's time, but more of the arithmetic units' where a conversion has to trade
+// elements. No fact tells, so this is for tuning to find out. See docs/kernels.md.
+Estimate estimateCoopmat2(const DeviceFacts& facts, const AttentionProblem& problem) {
+  if (isCpu(facts)) return estimateCoopmat(facts, problem);
+  return {1.1, "conversions cost some devices more than shared memory does: to be measured"};
+}
+
 // Tiles beside the built-in ones. The unrolled code of a step grows with keys * head_dim, and no tile may cost the driver
 // seconds, so that product is bounded.
 std::vector<uint32_t> keysWorthTrying(const AttentionProblem& problem) {
   constexpr uint32_t kLongestStep = 1024;
-  const uint32_t widest = std::max(problem.headDimQk, problem.headDimV) * (problem.q.dtype == SACCADE_DTYPE_F32 ? 1 : 2);
+  const uint32_t widest = std::max(problem.headDimQk, problem.headDimV) * (problem.k.dtype == SACCADE_DTYPE_F32 ? 1 : 2);
   std::vector<uint32_t> all;
   for (const uint32_t keys : {1u, 2u, 4u, 8u, 16u}) {
     if (keys * widest <= kLongestStep || keys == 1) all.push_back(keys);
@@ -163,7 +214,7 @@ std::vector<AttentionTile> otherRowsTiles(const DeviceFacts& facts, const Attent
 }
 
 std::vector<AttentionTile> otherWidenedTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
-  if (!isCpu(facts) || problem.q.dtype == SACCADE_DTYPE_F32) return {};
+  if (!isCpu(facts) || problem.k.dtype == SACCADE_DTYPE_F32) return {};
   std::vector<AttentionTile> tiles = otherRowsTiles(facts, problem);
   for (AttentionTile& tile : tiles) tile.widened = true;
   return tiles;
@@ -201,14 +252,20 @@ std::vector<AttentionTile> otherLanesTiles(const DeviceFacts& facts, const Atten
 
 std::vector<AttentionTile> otherTiledTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
   std::vector<AttentionTile> tiles;
-  const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
-  for (const uint32_t keys : {16u, 32u, 64u, 128u}) {
-    for (const uint32_t channels : {16u, 32u, 64u, 128u}) {
-      if (channels != 16 && channels >= 2 * widest) continue;
-      AttentionTile tile = scalarTiledTile(facts, problem);
-      tile.keys = keys;
-      tile.channels = channels;
-      tiles.push_back(tile);
+  for (const uint32_t columns : {8u, 16u}) {
+    for (const uint32_t rowsEach : {2u, 4u, 8u}) {
+      for (const uint32_t localSize : {128u, 256u}) {
+        if (localSize > maxLocalSize(facts)) continue;
+        for (const uint32_t keys : {4 * columns, 8 * columns}) {
+          AttentionTile tile = scalarTiledTile(facts, problem);
+          tile.localSize = localSize;
+          tile.columns = columns;
+          tile.rowsEach = rowsEach;
+          tile.keys = keys;
+          tile.channels = roundedChannels(problem, columns);
+          tiles.push_back(tile);
+        }
+      }
     }
   }
   return tiles;
@@ -227,10 +284,15 @@ std::string settleSplitKv(const DeviceFacts&, const AttentionProblem& problem, A
   return "";
 }
 
-std::string settleTiled(const DeviceFacts& facts, const AttentionProblem&, AttentionTile& tile) {
-  constexpr uint32_t kRows = 32, kSharers = 4;
-  const uint64_t floats = uint64_t{kRows + tile.keys} * (tile.channels + 1) + kRows * (tile.keys + 1) + kSharers * kRows + kRows + 1;
-  const uint64_t bytes = floats * sizeof(float);
+std::string settleTiled(const DeviceFacts& facts, const AttentionProblem& problem, AttentionTile& tile) {
+  if (tile.keys % (4 * tile.columns) != 0) return formatted("keys is {}, not a multiple of {}, four for each of the columns", tile.keys, 4 * tile.columns);
+  if (tile.channels % (4 * tile.columns) != 0) {
+    return formatted("channels is {}, not a multiple of {}, four for each of the columns", tile.channels, 4 * tile.columns);
+  }
+  if (tile.localSize % tile.columns != 0) return formatted("local_size is {}, not a multiple of the {} columns", tile.localSize, tile.columns);
+  if (tile.subgroupSize != 0 && tile.localSize % tile.subgroupSize != 0) tile.subgroupSize = 0;
+  tile.rows = tile.localSize / tile.columns * tile.rowsEach;
+  const uint64_t bytes = tiledSharedBytes(facts, problem, tile);
   if (bytes <= facts.maxComputeSharedMemorySize) return "";
   return formatted("keys is {} and channels {}, which needs {} bytes of shared memory; this device has {}", tile.keys, tile.channels,
                      bytes, facts.maxComputeSharedMemorySize);
@@ -251,18 +313,46 @@ constexpr Field kSplitKvFields[] = {{"local_size", &AttentionTile::localSize, 1,
                                     {"fold", &AttentionTile::fold, 1, 1024, 1},
                                     {"splits", &AttentionTile::splits, 1, 1024, 1}};
 constexpr Field kLanesFields[] = {{"keys", &AttentionTile::keys, 1, 64, 1}};
-constexpr Field kTiledFields[] = {{"keys", &AttentionTile::keys, 16, 128, 16}, {"channels", &AttentionTile::channels, 16, 128, 16}};
+constexpr Field kCoopmatFields[] = {{"subgroups", &AttentionTile::subgroups, 1, 16, 1},
+                                    {"query_tiles", &AttentionTile::queryTiles, 1, 2, 1},
+                                    {"key_tiles", &AttentionTile::keyTiles, 2, 8, 2},
+                                    {"shared_q", &AttentionTile::sharedQ, 0, 1, 1},
+                                    {"keys", &AttentionTile::keys, 16, 256, 16}};
+constexpr Field kDecodeFields[] = {{"local_size", &AttentionTile::localSize, 16, 256, 16},
+                                   {"columns", &AttentionTile::columns, 4, 16, 4},
+                                   {"rows_each", &AttentionTile::rowsEach, 1, 16, 1},
+                                   {"keys", &AttentionTile::keys, 1, 512, 1},
+                                   {"splits", &AttentionTile::splits, 1, 1024, 1}};
+constexpr Field kTiledFields[] = {{"local_size", &AttentionTile::localSize, 32, 1024, 32},
+                                  {"columns", &AttentionTile::columns, 8, 16, 8},
+                                  {"rows_each", &AttentionTile::rowsEach, 1, 8, 1},
+                                  {"keys", &AttentionTile::keys, 32, 128, 32},
+                                  {"channels", &AttentionTile::channels, 32, 256, 32}};
 
 using AttentionVariant = Variant<AttentionProblem, AttentionTile>;
-constexpr AttentionVariant kVariants[] = {
-    {"scalar_rows", always, estimateScalarRows, scalarRowsTile, kRowsFields, settleRows, otherRowsTiles},
-    {"scalar_tiled", always, estimateScalarTiled, scalarTiledTile, kTiledFields, settleTiled, otherTiledTiles},
-    {"split_kv", always, estimateSplitKv, splitKvTile, kSplitKvFields, settleSplitKv, otherSplitKvTiles},
+constexpr AttentionVariant kAttentionVariants[] = {
+    {"scalar_rows", neverRefuses, estimateScalarRows, scalarRowsTile, kRowsFields, settleRows, otherRowsTiles},
+    {"scalar_tiled", neverRefuses, estimateScalarTiled, scalarTiledTile, kTiledFields, settleTiled, otherTiledTiles},
+    {"flash_decode", neverRefuses, estimateFlashDecode, flashDecodeTile, kDecodeFields, settleDecode, otherDecodeTiles},
+    {"split_kv", neverRefuses, estimateSplitKv, splitKvTile, kSplitKvFields, settleSplitKv, otherSplitKvTiles},
     {"widened_rows", widenedRowsRefusal, estimateWidenedRows, widenedRowsTile, kRowsFields, settleRows, otherWidenedTiles},
+    {"coopmat", coopmatRefusal, estimateCoopmat, coopmatTile, kCoopmatFields, settleCoopmat, otherCoopmatTiles},
+    {"coopmat2", coopmat2Refusal, estimateCoopmat2, coopmatTile, kCoopmatFields, settleCoopmat, otherCoopmatTiles},
     {"channel_lanes", channelLanesRefusal, estimateChannelLanes, channelLanesTile, kLanesFields, settleLanes, otherLanesTiles},
 };
 
 }  // namespace
+
+uint64_t rowsPerEntry(const AttentionProblem& p) {
+  return p.packed ? (p.seqlenQ + std::max(p.batch, 1u) - 1) / std::max(p.batch, 1u) : p.seqlenQ;
+}
+
+uint32_t splitsOf(const DeviceFacts& facts, uint64_t keys, uint64_t blocks, uint64_t shortestPart) {
+  const uint64_t wanted = isCpu(facts) ? 16 : 512;
+  constexpr uint64_t kMostSplits = 64;
+  const uint64_t longest = std::max<uint64_t>(keys / shortestPart, 1);
+  return static_cast<uint32_t>(std::min({divideUp(wanted, std::max<uint64_t>(blocks, 1)), longest, kMostSplits}));
+}
 
 WidenedSizes widenedSizes(const AttentionProblem& p, uint32_t headDim) {
   const uint64_t width = divideUp(headDim, 4) * 4;
@@ -271,13 +361,15 @@ WidenedSizes widenedSizes(const AttentionProblem& p, uint32_t headDim) {
           width * p.seqlenK * p.numHeadsKv * (entries ? p.batch : 1)};
 }
 
+bool sharesRowsInSubgroups(const DeviceFacts& facts, const AttentionTile& tile) { return tile.columns != 0 && haveNeighbours(facts, tile); }
+
 AttentionTile weightsTile(const DeviceFacts& facts) { return {subgroupLanes(facts), subgroupLanes(facts), 1}; }
 
 AttentionChoice chooseAttention(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& forced,
                                 const TuningTable& tuning) {
   const KernelRequest* tuned = tuning.empty() ? nullptr : tuning.find(tuningKey(problem));
-  const auto choice = choose<AttentionProblem, AttentionTile>(kVariants, facts, problem, problem.kernel, forced, tuned);
-  const AttentionVariant& variant = kVariants[choice.index];
+  const auto choice = choose<AttentionProblem, AttentionTile>(kAttentionVariants, facts, problem, problem.kernel, forced, tuned);
+  const AttentionVariant& variant = kAttentionVariants[choice.index];
   return {variant.name, choice.tile, tileText(variant.name, variant.fields, choice.tile), choice.reason};
 }
 
@@ -295,16 +387,21 @@ std::string tuningKey(const AttentionProblem& p) {
   if (p.mask.present() || p.bias.present()) key += " mask";
   if (p.packed || p.hasSeqlensQ || p.hasSeqlensK) key += " lengths";
   if (p.paged()) key += " paged";
+  if (p.quantised()) key += std::string(" kv_") + dtypeName(p.k.dtype);
   return key;
 }
 
 std::vector<std::string> attentionCandidates(const DeviceFacts& facts, const AttentionProblem& problem) {
-  return listCandidates<AttentionProblem, AttentionTile>(kVariants, facts, problem);
+  return listCandidates<AttentionProblem, AttentionTile>(kAttentionVariants, facts, problem);
+}
+
+VariantInfo attentionVariantInfo(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& kernel) {
+  return describeVariant<AttentionProblem, AttentionTile>(kAttentionVariants, kernel, facts, problem);
 }
 
 std::string attentionRequestRefusal(const DeviceFacts& facts, const KernelRequest& request) {
-  const size_t index = findVariant<AttentionProblem, AttentionTile>(kVariants, request.kernel);
-  return index == std::size(kVariants) ? "it is not a variant of attention" : tileRefusal(facts, kVariants[index].fields, request);
+  const size_t index = findVariant<AttentionProblem, AttentionTile>(kAttentionVariants, request.kernel);
+  return index == std::size(kAttentionVariants) ? "it is not a variant of attention" : tileRefusal(facts, kAttentionVariants[index].fields, request);
 }
 
 }  // namespace saccade::core

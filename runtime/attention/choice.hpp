@@ -4,6 +4,7 @@
 
 #include "attention/problem.hpp"
 #include "kernels/choose.hpp"
+#include "kernels/matrix_shape.hpp"
 #include "tune/tuning_table.hpp"
 
 namespace saccade::core {
@@ -17,6 +18,16 @@ struct AttentionTile {
   uint32_t fold = 1;      // query heads per work-group, localSize / fold rows of each
   uint32_t splits = 1;    // work-groups that share the keys of a block of rows
   bool widened = false;   // K and V are first copied as fp32
+  uint32_t columns = 0;       // scalar_tiled: invocations that share query rows ...
+  uint32_t rowsEach = 0;      // ... and how many; flash_decode: those that share a key, and rows of all of them
+  uint32_t partialRows = 0;   // rows of a block of partial results; 0: one per invocation
+  uint32_t subgroupSize = 0;  // of work-groups that rely on one; 0: any
+  // On matrix units:
+  MatrixShape matrix{};
+  uint32_t subgroups = 0;   // per work-group
+  uint32_t queryTiles = 0;  // blocks of matrix.n query rows of a subgroup
+  uint32_t keyTiles = 0;    // blocks of matrix.m keys per step of the softmax
+  uint32_t sharedQ = 0;     // 1: Q stays in shared memory
 };
 
 struct AttentionChoice {
@@ -33,6 +44,13 @@ struct WidenedSizes {
 };
 WidenedSizes widenedSizes(const AttentionProblem& problem, uint32_t headDim);
 
+// Rows of one query head and one batch entry, in the mean: how packed sequences divide theirs, only the device may know.
+uint64_t rowsPerEntry(const AttentionProblem& problem);
+
+// Work-groups that share the keys of a block of rows: enough to fill the device, whose size Vulkan does not tell; parts long enough to be
+// worth their partial results.
+uint32_t splitsOf(const DeviceFacts& facts, uint64_t keys, uint64_t blocks, uint64_t shortestPart);
+
 AttentionChoice chooseAttention(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& forced,
                                 const TuningTable& tuning = {});
 
@@ -43,8 +61,14 @@ std::string tuningKey(const AttentionProblem& problem);
 // Kernels and tiles worth measuring for a problem, the built-in choice first.
 std::vector<std::string> attentionCandidates(const DeviceFacts& facts, const AttentionProblem& problem);
 
+// What may be asked of the tile of an attention kernel that plans choose from, and what it does with a problem by itself.
+VariantInfo attentionVariantInfo(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& kernel);
+
 // Why this device can never run an attention kernel with such a tile; "" if it may.
 std::string attentionRequestRefusal(const DeviceFacts& facts, const KernelRequest& request);
+
+// scalar_tiled: the invocations that share query rows are neighbours in a subgroup, and the device has the operations for it.
+bool sharesRowsInSubgroups(const DeviceFacts& facts, const AttentionTile& tile);
 
 // The tile of the kernel `weights`, which is not chosen but runs whenever probs are asked for.
 AttentionTile weightsTile(const DeviceFacts& facts);

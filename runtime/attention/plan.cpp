@@ -5,6 +5,8 @@
 
 #include "api/message.hpp"
 #include "attention/choice.hpp"
+#include "attention/coopmat_tile.hpp"
+#include "plan/rounding.hpp"
 
 namespace saccade::core {
 
@@ -18,10 +20,10 @@ static_assert(sizeof(AttentionParams) <= 256, "a parameter block holds 256 bytes
 AttentionParams makeParams(const AttentionProblem& p, const AttentionTile& tile) {
   AttentionParams params{};
   params.headsPerGroup = p.numHeadsQ / p.numHeadsKv;
-  params.headBlocks = p.numHeadsKv * ((params.headsPerGroup + tile.fold - 1) / tile.fold);
+  params.headBlocks = p.numHeadsKv * static_cast<uint32_t>(divideUp(params.headsPerGroup, tile.fold));
   params.seqlenQ = p.seqlenQ;
   params.seqlenK = p.seqlenK;
-  params.rowBlocks = p.packed ? p.seqlenQ / tile.rows + p.batch + 1 : (p.seqlenQ + tile.rows - 1) / tile.rows;
+  params.rowBlocks = p.packed ? p.seqlenQ / tile.rows + p.batch + 1 : static_cast<uint32_t>(divideUp(p.seqlenQ, tile.rows));
   params.splits = tile.splits;
   params.numSequences = p.packed ? p.batch : 0;
   params.pages = p.paging.pages;
@@ -38,9 +40,13 @@ AttentionParams makeParams(const AttentionProblem& p, const AttentionTile& tile)
   strides(p.q, params.qStrideB, params.qStrideH, params.qStrideT);
   strides(p.k, params.kStrideB, params.kStrideH, params.kStrideT);
   strides(p.v, params.vStrideB, params.vStrideH, params.vStrideT);
+  strides(p.kScale, params.kScaleStrideB, params.kScaleStrideH, params.kScaleStrideT);
+  strides(p.vScale, params.vScaleStrideB, params.vScaleStrideH, params.vScaleStrideT);
   if (p.paged()) {
     params.kStrideB = p.k.strides[0];
     params.vStrideB = p.v.strides[0];
+    params.kScaleStrideB = p.kScale.strides[0];
+    params.vScaleStrideB = p.vScale.strides[0];
     params.tableStrideB = p.blockTable.strides[2];
   }
   params.alibiStrideB = p.alibiSlopes.strides[2];
@@ -54,7 +60,17 @@ AttentionParams makeParams(const AttentionProblem& p, const AttentionTile& tile)
   return params;
 }
 
+// Bytes are read four at a time where every row begins at a multiple of 4, which then the addresses must, too.
+bool hasWords(const AttentionProblem& p) {
+  const auto whole = [](const Tensor& tensor) {
+    return tensor.sizes[3] % 4 == 0 && std::all_of(tensor.strides.begin(), tensor.strides.end() - 1, [](uint32_t s) { return s % 4 == 0; });
+  };
+  return p.quantised() && whole(p.k) && whole(p.v);
+}
+
 bool hasKeys(const AttentionProblem& p) { return p.seqlenK > 0 && p.batch > 0; }
+
+uint32_t partialRows(const AttentionTile& tile) { return tile.partialRows != 0 ? tile.partialRows : tile.localSize; }
 
 StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const char* kernel, const AttentionTile& tile) {
   StepDraft step;
@@ -79,24 +95,51 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
   step.specialisation[SPEC_SINK] = p.sink.present();
   step.specialisation[SPEC_PACKED] = p.packed;
   step.specialisation[SPEC_PAGE_SIZE] = p.paged() ? std::max(p.paging.pageSize, 1u) : 0;
+  if (p.quantised() && !tile.widened) {
+    step.specialisation[SPEC_KV_DTYPE] = p.k.dtype == SACCADE_DTYPE_I8 ? KV_I8 : KV_E4M3;
+    step.specialisation[SPEC_KV_WORDS] = hasWords(p);
+    step.specialisation[SPEC_K_SCALE] = p.kScale.present();
+    step.specialisation[SPEC_V_SCALE] = p.vScale.present();
+    step.specialisation[SPEC_SCALE_BLOCK] = p.scaleBlock;
+  }
   const AttentionParams params = makeParams(p, tile);
   step.setParams(params);
   step.specialisation[SPEC_FOLD] = tile.fold;
   step.specialisation[SPEC_SPLIT] = tile.splits > 1;
   step.specialisation[SPEC_WIDENED] = tile.widened;
+  step.specialisation[SPEC_COLUMNS] = std::max(tile.columns, 1u);
+  step.specialisation[SPEC_ROWS_EACH] = std::max(tile.rowsEach, 1u);
+  step.specialisation[SPEC_SUBGROUP_ROWS] = sharesRowsInSubgroups(facts, tile);
+  step.specialisation[SPEC_PARTIAL_ROWS] = partialRows(tile);
+  step.subgroupSize = tile.subgroupSize;
+  if (tile.subgroups > 0) {
+    const bool natural = needsNaturalScores(p);
+    step.subgroupSize = tile.matrix.subgroupSize;
+    step.specialisation[SPEC_SUBGROUP] = tile.matrix.subgroupSize;
+    step.specialisation[SPEC_MATRIX_M] = tile.matrix.m;
+    step.specialisation[SPEC_MATRIX_N] = tile.matrix.n;
+    step.specialisation[SPEC_MATRIX_K] = tile.matrix.k;
+    step.specialisation[SPEC_QUERY_TILES] = tile.queryTiles;
+    step.specialisation[SPEC_KEY_TILES] = tile.keyTiles;
+    step.specialisation[SPEC_SHARED_Q] = tile.sharedQ;
+    step.specialisation[SPEC_ROLLED] = isCpu(facts);
+    step.specialisation[SPEC_NATURAL] = natural;
+    step.specialisation[SPEC_TILES] = natural || p.mask.present() ? TILES_CAREFUL : TILES_PLAIN | TILES_CAREFUL;
+  }
   step.groups = static_cast<uint64_t>(params.rowBlocks) * params.headBlocks * (p.packed ? 1 : p.batch) * tile.splits;
   // Never without packed sequences: an output has fewer than 2^32 elements.
   if (step.groups > UINT32_MAX) {
     refuse("num_sequences", "numSequences is {}; with num_heads_q {} that makes more than the 4294967295 work-groups of one call, "
            "split it along heads", p.batch, p.numHeadsQ);
   }
-  step.slots.resize(BUFFER_BLOCK_TABLE + 1);
+  step.slots.resize(BUFFER_K_SCALE + 1);
   step.slots[BUFFER_Q] = kSlotQ;
   step.slots[BUFFER_K] = kSlotK;
   step.slots[BUFFER_V] = kSlotV;
   step.slots[BUFFER_OUT] = kSlotOut;
   step.slots[BUFFER_LSE] = kSlotLse;
-  step.slots[BUFFER_PROBS] = kSlotProbs;
+  step.slots[BUFFER_K_SCALE] = kSlotKScale;
+  step.slots[BUFFER_V_SCALE] = kSlotVScale;
   step.slots[BUFFER_MASK] = kSlotMask;
   step.slots[BUFFER_BIAS] = kSlotBias;
   step.slots[BUFFER_SEQLENS_Q] = p.packed ? kSlotCuSeqlensQ : kSlotSeqlensQ;
@@ -110,6 +153,8 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
 std::string makeLabel(const AttentionProblem& p, const char* kernel) {
   std::string label = formatted("attention {} {} B{} Hq{} Hkv{} Tq{} Tk{} Dqk{} Dv{}", kernel, dtypeName(p.q.dtype), p.batch,
                                   p.numHeadsQ, p.numHeadsKv, p.seqlenQ, p.seqlenK, p.headDimQk, p.headDimV);
+  if (p.quantised()) label += std::string(" kv ") + dtypeName(p.k.dtype);
+  if (p.kScale.present() || p.vScale.present()) label += formatted(" scales({})", p.scaleBlock);
   if (p.windowRight == 0) label += " causal";
   if (p.topLeft) label += " top_left";
   if (p.windowLeft >= 0 || p.windowRight > 0) label += formatted(" window({},{})", p.windowLeft, p.windowRight);
@@ -161,16 +206,24 @@ void setWork(const AttentionProblem& p, StepDraft& step) {
   step.workIsAtMost = p.hasSeqlensQ || p.hasSeqlensK || p.packed;
 }
 
+constexpr uint32_t kCombineLanes = 128;  // every device has as many
+
 // The draft's one step becomes that of the parts, which write to scratch memory; a second merges them.
 void addCombine(const DeviceFacts& facts, const AttentionProblem& p, const AttentionTile& tile, PlanDraft& draft) {
   StepDraft& parts = draft.steps.back();
   const uint64_t blocks = parts.groups / tile.splits;
   parts.slots[BUFFER_PARTIAL_OUT] = kSlotScratch;
-  draft.slots[kSlotScratch].bytes = parts.groups * (p.headDimV + 2) * tile.localSize * sizeof(float);
+  draft.slots[kSlotScratch].bytes = parts.groups * (p.headDimV + 2) * partialRows(tile) * sizeof(float);
   AttentionTile combineTile = tile;
   combineTile.channels = 16;
+  if (tile.partialRows != 0) {  // of few rows, a channel to an invocation
+    combineTile.channels = 1;
+    combineTile.localSize = tile.partialRows * std::clamp(p.headDimV, 1u, std::max(kCombineLanes / tile.partialRows, 1u));
+    combineTile.subgroupSize = 0;
+  }
   StepDraft combine = makeStep(facts, p, "combine", combineTile);
-  combine.groups = blocks * ((p.headDimV + combineTile.channels - 1) / combineTile.channels);
+  const uint32_t channels = combineTile.localSize / partialRows(tile) * combineTile.channels;  // of a work-group
+  combine.groups = blocks * divideUp(p.headDimV, channels);
   combine.slots[BUFFER_PARTIAL_IN] = kSlotScratch;
   combine.barrierBefore = true;
   combine.work = static_cast<double>(draft.slots[kSlotScratch].bytes);
@@ -183,12 +236,13 @@ void addWiden(const DeviceFacts& facts, const AttentionProblem& p, const Attenti
   AttentionParams params = makeParams(p, tile);
   params.widenedV = static_cast<uint32_t>(k.elements);
 
-  StepDraft widen = makeStep(facts, p, "widen", tile);
-  widen.specialisation[SPEC_WIDENED] = 0;  // it reads K and V themselves
+  AttentionTile asStored = tile;
+  asStored.widened = false;  // it reads K and V themselves
+  StepDraft widen = makeStep(facts, p, "widen", asStored);
   AttentionParams widenParams = params;
   widenParams.headBlocks = p.numHeadsKv;
   widen.setParams(widenParams);
-  widen.groups = 2 * (k.elements / k.strideH) * ((uint64_t{p.seqlenK} + WIDEN_TOKENS - 1) / WIDEN_TOKENS);
+  widen.groups = 2 * (k.elements / k.strideH) * divideUp(p.seqlenK, WIDEN_TOKENS);
   widen.slots[BUFFER_WIDENED] = kSlotScratch;
 
   StepDraft& rows = draft.steps.back();
@@ -223,14 +277,14 @@ PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, con
   draft.hostValues = hostValueLimits(p);
 
   const bool nothing = p.empty();
-  const auto slot = [&](const char* name, const Tensor& tensor) {
+  const auto slot = [&](const char* name, const Tensor& tensor, uint32_t alignment = 1) {
     const uint64_t bytes = nothing || !tensor.present() ? 0 : tensor.bytes();
-    draft.slots.push_back({name, bytes, std::max(dtypeBytes(tensor.dtype), 1u)});
+    draft.slots.push_back({name, bytes, std::max(dtypeBytes(tensor.dtype), alignment)});
     draft.bytes += tensor.present() ? static_cast<double>(tensor.elements()) * dtypeBytes(tensor.dtype) : 0.0;
   };
   slot("q", p.q);
-  slot("k", p.k);
-  slot("v", p.v);
+  slot("k", p.k, hasWords(p) ? 4 : 1);
+  slot("v", p.v, hasWords(p) ? 4 : 1);
   slot("out", p.out);
   slot("lse", p.lse);
   slot("probs", p.probs);
@@ -239,6 +293,8 @@ PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, con
   slot("alibi_slopes", p.alibiSlopes);
   slot("sink", p.sink);
   slot("block_table", p.blockTable);
+  slot("k_scale", p.kScale);
+  slot("v_scale", p.vScale);
   const auto integers = [&](const char* name, bool given, uint64_t count) {
     draft.slots.push_back({name, nothing || !given ? 0 : count * sizeof(int32_t), sizeof(int32_t)});
   };
@@ -256,6 +312,7 @@ PlanDraft planAttention(const DeviceFacts& facts, const AttentionProblem& p, con
   // Independent of the first step: both read the inputs only, so no barrier stands between them.
   if (p.probs.present() && p.probs.elements() > 0) {
     draft.steps.push_back(makeStep(facts, p, "weights", weightsTile(facts)));
+    draft.steps.back().slots[BUFFER_PROBS] = kSlotProbs;
     setWork(p, draft.steps.back());
   }
   return draft;

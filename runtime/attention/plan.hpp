@@ -11,6 +11,7 @@ namespace saccade::core {
 // Slots of the record call, in this order.
 enum AttentionSlot {
   kSlotQ, kSlotK, kSlotV, kSlotOut, kSlotLse, kSlotProbs, kSlotMask, kSlotBias, kSlotAlibi, kSlotSink, kSlotBlockTable,
+  kSlotKScale, kSlotVScale,
   kSlotSeqlensQ, kSlotSeqlensK, kSlotCuSeqlensQ, kSlotCuSeqlensK, kSlotScratch
 };
 

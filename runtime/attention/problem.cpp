@@ -84,8 +84,8 @@ void checkPacked(const SaccadeAttentionDesc& desc) {
 // The problem's K and V: batch entries, packed sequences or pages.
 void checkKeysAndValues(const SaccadeAttentionDesc& desc, AttentionProblem& problem) {
   const SaccadeDtype dtype = problem.q.dtype;
-  problem.k = checkInput(desc.k, "k", {dtype});
-  problem.v = checkInput(desc.v, "v", {dtype});
+  problem.k = checkInput(desc.k, "k", {dtype, SACCADE_DTYPE_F8E4M3, SACCADE_DTYPE_I8});
+  problem.v = checkInput(desc.v, "v", {problem.k.dtype});
   problem.numHeadsKv = problem.k.sizes[1];
   problem.seqlenK = problem.k.sizes[2];
   int64_t entries = problem.packed ? 1 : problem.batch;
@@ -114,6 +114,30 @@ void checkKeysAndValues(const SaccadeAttentionDesc& desc, AttentionProblem& prob
   if (headsKv == 0 ? problem.numHeadsQ != 0 : problem.numHeadsQ % headsKv != 0) {
     refuse("num_heads_kv", "num_heads_q is {} and num_heads_kv is {}; num_heads_q must be a multiple of num_heads_kv",
            problem.numHeadsQ, headsKv);
+  }
+}
+
+// Scales lie beside what they belong to: axes 0 and 1 are those of the tensor, axis 2 counts blocks of its tokens.
+Tensor checkScales(const SaccadeTensorDesc& desc, const char* field, const Tensor& scaled, uint32_t block) {
+  if (desc.dtype == SACCADE_DTYPE_NONE) return {};
+  if (scaled.dtype != SACCADE_DTYPE_F8E4M3 && scaled.dtype != SACCADE_DTYPE_I8) {
+    refuse(field, "{} is given, but k and v are {}; only f8e4m3 and i8 have scales", field, dtypeName(scaled.dtype));
+  }
+  Tensor scales = checkInput(desc, field, {SACCADE_DTYPE_F32}, Axes::Any);
+  const int64_t tokens = scaled.sizes[2];
+  broadcastTo(scales, field, {scaled.sizes[0], scaled.sizes[1], block == 0 ? 1 : (tokens + block - 1) / block, 1});
+  return scales;
+}
+
+void checkScales(const SaccadeAttentionDesc& desc, AttentionProblem& problem) {
+  if (desc.scaleBlock > kMaxSeqlen) {
+    refuse("scale_block", "scaleBlock is {}; at most {} are possible", desc.scaleBlock, kMaxSeqlen);
+  }
+  problem.scaleBlock = desc.scaleBlock;
+  problem.kScale = checkScales(desc.kScale, "k_scale", problem.k, desc.scaleBlock);
+  problem.vScale = checkScales(desc.vScale, "v_scale", problem.v, desc.scaleBlock);
+  if (desc.scaleBlock != 0 && !problem.kScale.present() && !problem.vScale.present()) {
+    refuse("scale_block", "scaleBlock is {}, but neither k_scale nor v_scale is given; give one or leave it at 0", desc.scaleBlock);
   }
 }
 
@@ -147,6 +171,7 @@ AttentionProblem validateAttention(const SaccadeAttentionDesc& desc) {
   problem.headDimQk = problem.q.sizes[3];
   problem.headDimV = static_cast<uint32_t>(desc.v.sizes[3]);
   checkKeysAndValues(desc, problem);
+  checkScales(desc, problem);
 
   const SaccadeDtype dtype = problem.q.dtype;
   const int64_t entries = problem.q.sizes[0], heads = problem.numHeadsQ, seqlenQ = problem.seqlenQ;

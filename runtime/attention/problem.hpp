@@ -24,6 +24,8 @@ struct AttentionProblem {
   Tensor q, k, v, out;
   Tensor lse, probs, mask, bias;  // absent: !present(). mask and bias are broadcast: stride 0 where the size was 1
   Tensor alibiSlopes, sink, blockTable;  // absent: !present()
+  Tensor kScale, vScale;  // absent: !present(); broadcast as mask and bias are
+  uint32_t scaleBlock = 0;  // tokens that share a scale; 0: all
   bool hasSeqlensQ = false, hasSeqlensK = false;
   bool packed = false;
   Paging paging;
@@ -34,6 +36,7 @@ struct AttentionProblem {
   float softcap = 0;                // 0: off
   std::string kernel;
 
+  bool quantised() const { return k.dtype == SACCADE_DTYPE_F8E4M3 || k.dtype == SACCADE_DTYPE_I8; }
   bool paged() const { return blockTable.present(); }
   // Nothing to write: a successful no-op.
   bool empty() const { return out.elements() == 0; }

@@ -73,11 +73,11 @@ void AttentionCall::placeInputs() {
   const io::AttentionCase& p = sample_.problem;
   const AttentionLayout& layout = sample_.layout;
   const std::int64_t batch = p.packed ? 1 : p.batch;
-  const Dtype dtype = deviceDtype(p.q.dtype());
+  const Dtype dtype = deviceDtype(p.k.dtype());
   if (layout.packing == Packing::Qkv) {
     placeQkv();
   } else {
-    q_ = tensors_.emptyInput("q", dtype, {batch, p.numHeadsQ, p.seqlenQ, p.headDimQk}, layout.q);
+    q_ = tensors_.emptyInput("q", deviceDtype(p.q.dtype()), {batch, p.numHeadsQ, p.seqlenQ, p.headDimQk}, layout.q);
   }
   uploadRows(q_, p.q);
   const Shape kShape = {batch, p.numHeadsKv, p.seqlenK, p.headDimQk};
@@ -119,7 +119,7 @@ void AttentionCall::placeQkv() {
 void AttentionCall::placePools() {
   const io::AttentionCase& p = sample_.problem;
   const PageTable& pages = sample_.pages;
-  const Dtype dtype = deviceDtype(p.q.dtype());
+  const Dtype dtype = deviceDtype(p.k.dtype());
   if (sample_.layout.packing == Packing::InterleavedKv) {
     const Tensor memory =
         tensors_.emptyMemory(dtype, {pages.poolPages, 2, pages.pageSize, p.numHeadsKv * p.headDimQk});
@@ -177,6 +177,37 @@ void AttentionCall::uploadPools(const io::TensorData& k, const io::TensorData& v
   upload(v_, v, p.headDimV);
 }
 
+// Of paged keys each page has the scales of its tokens, unless one serves all entries and tokens; slots without a key keep NaN, or 0
+// with Gaps::Zero.
+Tensor AttentionCall::placeScales(const char* name, const std::optional<io::TensorData>& scales) {
+  if (!scales) {
+    return {};
+  }
+  const io::AttentionCase& p = sample_.problem;
+  const PageTable& pages = sample_.pages;
+  const io::Shape& shape = scales->shape();
+  if (pages.pageSize == 0 || (shape[0] == 1 && shape[2] == 1)) {
+    return tensors_.input(name, *scales);
+  }
+  const std::int64_t tokens = shape[2] == 1 ? pages.pageSize : p.scaleBlock, blocks = pages.pageSize / tokens;
+  std::vector<std::byte> image(static_cast<std::size_t>(pages.poolPages * shape[1] * blocks) * sizeof(float), tensors_.gap());
+  const std::vector<std::int64_t> lengths = keyLengths(p);
+  for (std::int64_t b = 0; b < p.batch; ++b) {
+    const auto index = static_cast<std::size_t>(b);
+    const std::int64_t first = p.packed ? (*p.cuSeqlensK)[index] : 0;
+    for (std::int64_t j = 0; j < lengths[index]; j += tokens) {
+      const std::int64_t page = pages.entries[static_cast<std::size_t>(b * pages.maxPages + j / pages.pageSize)];
+      for (std::int64_t h = 0; h < shape[1]; ++h) {
+        const std::int64_t from = ((shape[0] == 1 ? 0 : b) * shape[1] + h) * shape[2] + (shape[2] == 1 ? 0 : (first + j) / tokens);
+        const std::int64_t to = (page * shape[1] + h) * blocks + j % pages.pageSize / tokens;
+        std::memcpy(image.data() + static_cast<std::size_t>(to) * sizeof(float),
+                    scales->bytes().data() + static_cast<std::size_t>(from) * sizeof(float), sizeof(float));
+      }
+    }
+  }
+  return tensors_.input(name, io::TensorData(io::DType::F32, {pages.poolPages, shape[1], blocks, 1}, std::move(image)));
+}
+
 void AttentionCall::placeOptions(const std::string& kernel) {
   const io::AttentionCase& p = sample_.problem;
   const AttentionLayout& layout = sample_.layout;
@@ -194,6 +225,8 @@ void AttentionCall::placeOptions(const std::string& kernel) {
   if (p.sink) {
     options_.sink = tensors_.input("sink", *p.sink);
   }
+  options_.kScale = placeScales("k_scale", p.kScale);
+  options_.vScale = placeScales("v_scale", p.vScale);
   const auto placeInts = [&](const char* name, const std::optional<std::vector<std::int32_t>>& numbers,
                              Tensor& tensor, std::vector<std::int32_t>& host) {
     if (numbers) {

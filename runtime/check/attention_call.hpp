@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ class AttentionCall {
   void placeQkv();
   void placePools();
   void placeOptions(const std::string& kernel);
+  Tensor placeScales(const char* name, const std::optional<io::TensorData>& scales);
   void uploadPools(const io::TensorData& k, const io::TensorData& v);
 
   Device device_;

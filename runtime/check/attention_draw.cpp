@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <optional>
 
 namespace saccade::check {
 
@@ -12,7 +13,7 @@ namespace {
 
 using io::DType;
 
-constexpr std::int64_t kWorkLimit =
+constexpr std::int64_t kDrawnWorkLimit =
     1'500'000;  // multiply-adds of one problem; the scalar path computes each six times
 
 constexpr std::uint64_t kSpecsPerFamily = 8;
@@ -49,6 +50,8 @@ struct Family {
   bool windowLeft = false, windowRight = false, softcap = false, mask = false, bias = false, alibi = false,
        sink = false, seqlensQ = false, seqlensK = false, packed = false, lse = false, probs = false;
   std::int64_t pageSize = 0;
+  std::optional<DType> kvDtype;
+  std::int64_t scaleBlock = 0;
 };
 
 // Not 1, 2 or 3: those would be on in packed families alone, or together there alone.
@@ -91,6 +94,12 @@ Family familyOf(std::uint64_t seed, std::uint64_t index) {
   if (family.packed) {
     family.mask = family.bias = family.seqlensQ = family.seqlensK = family.probs = false;
   }
+  if (random.chance(0.35)) {
+    family.kvDtype = random.pick({DType::F8_E4M3, DType::I8});
+    family.scaleBlock = family.pageSize == 0 ? random.pick<std::int64_t>({0, 1, 16, 64})
+                        : family.packed      ? random.pick<std::int64_t>({0, 1})
+                                             : random.pick<std::int64_t>({0, 1, family.pageSize});
+  }
   return family;
 }
 
@@ -100,7 +109,7 @@ void drawSizes(AttentionSpec& spec, Random& random) {
   spec.numHeadsQ = spec.numHeadsKv * random.pick<std::int64_t>({1, 1, 2, 3, 5, 6, 8, 12});
   spec.seqlenQ = random.chance(0.15) ? 1 : randomTokens(random);
   spec.seqlenK = random.chance(0.4) ? spec.seqlenQ : randomTokens(random);
-  while (workOf(spec) > kWorkLimit) {
+  while (workOf(spec) > kDrawnWorkLimit) {
     if (spec.batch > 1) {
       --spec.batch;
     } else if (spec.numHeadsKv > 1) {
@@ -165,6 +174,18 @@ void drawLayouts(AttentionSpec& spec, Random& random) {
   } else if (random.chance(0.1)) {
     where.packing = Packing::SharedKv;
   }
+}
+
+void drawScales(AttentionSpec& spec, const Family& family, Random& random) {
+  spec.kvDtype = family.kvDtype;
+  spec.layout.packing = spec.layout.packing == Packing::Qkv ? Packing::Separate : spec.layout.packing;
+  for (std::optional<ScaleAxes>* scale : {&spec.kScale, &spec.vScale}) {
+    // A family's pipelines depend on whether there are scales.
+    if (family.scaleBlock != 0 || family.lse) {
+      *scale = {random.chance(0.6), random.chance(0.6), family.scaleBlock != 0 && random.chance(0.8)};
+    }
+  }
+  spec.scaleBlock = spec.kScale ? family.scaleBlock : 0;
 }
 
 // Scores stay of the size for which fp32 tolerances are meant.
@@ -248,6 +269,9 @@ AttentionSpec drawSpec(std::uint64_t seed, std::uint64_t index) {
   drawLayouts(spec, random);
   spec.hidden = random.chance(0.7) ? Hidden::Nan : Hidden::Ordinary;
   spec.visibleNan = random.chance(0.1);
+  if (family.kvDtype) {
+    drawScales(spec, family, random);
+  }
   return spec;
 }
 

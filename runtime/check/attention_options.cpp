@@ -35,6 +35,7 @@ AttentionOptions attentionOptions(const io::AttentionCase& given) {
   options.windowLeft = given.windowLeft;
   options.windowRight = given.windowRight;
   options.softcap = static_cast<float>(given.softcap);
+  options.scaleBlock = static_cast<std::uint32_t>(given.scaleBlock);
   options.normalizer = normalizerOf(given.normalizer);
   options.sigmoidBias = static_cast<float>(given.sigmoidBias);
   return options;

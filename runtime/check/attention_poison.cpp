@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "check/attention_sample.hpp"
+#include "io/special_values.hpp"
 #include "reference/visibility.hpp"
 
 namespace saccade::check {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargeBias =
     -9000;  // the contract's bounds hold for biases smaller in magnitude than about 1e4
 
@@ -19,6 +17,8 @@ constexpr double kLargeBias =
 reference::OwnedProblem visibilityOf(const io::AttentionCase& problem) {
   io::AttentionCase empty = problem;
   empty.q = empty.k = empty.v = io::TensorData(io::DType::U8, {0, 0, 0, 0}, {});
+  empty.kScale.reset();
+  empty.vScale.reset();
   return reference::problemFromCase(empty);
 }
 
@@ -46,6 +46,9 @@ class Filling {
   Filling(Hidden hidden, Random& random) : hidden_(hidden), random_(random) {}
 
   void rows(AttentionValues::Source& source, const Seen& seen) {
+    if (source.values.empty()) {
+      return;  // scales that are not there have no shape either
+    }
     const auto channels = static_cast<std::size_t>(source.shape[3]);
     for (std::size_t i = 0; i < source.values.size(); ++i) {
       if (!seen[i - i % channels]) {
@@ -86,12 +89,19 @@ void fillHidden(AttentionValues& values, const io::AttentionCase& problem, Hidde
     return;
   }
   Seen q(values.q.values.size()), k(values.k.values.size()), v(values.v.values.size()),
-      bias(values.bias.values.size());
+      kScale(values.kScale.values.size()), vScale(values.vScale.values.size()), bias(values.bias.values.size());
   forEachVisiblePair(problem, [&](std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
     const std::int64_t kvHead = h * problem.numHeadsKv / problem.numHeadsQ;
     q[values.q.index(b, h, i, 0)] = true;
     k[values.k.index(b, kvHead, j, 0)] = true;
     v[values.v.index(b, kvHead, j, 0)] = true;
+    const std::int64_t block = problem.scaleBlock == 0 ? 0 : j / problem.scaleBlock;
+    if (!kScale.empty()) {
+      kScale[values.kScale.index(b, kvHead, block, 0)] = true;
+    }
+    if (!vScale.empty()) {
+      vScale[values.vScale.index(b, kvHead, block, 0)] = true;
+    }
     if (!bias.empty()) {
       bias[values.bias.index(b, h, i, j)] = true;
     }
@@ -100,6 +110,8 @@ void fillHidden(AttentionValues& values, const io::AttentionCase& problem, Hidde
   filling.rows(values.q, q);
   filling.rows(values.k, k);
   filling.rows(values.v, v);
+  filling.rows(values.kScale, kScale);
+  filling.rows(values.vScale, vScale);
   filling.biases(values.bias, bias);
 }
 

@@ -2,9 +2,12 @@
 #include "check/attention_sample.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
+
+#include "io/special_values.hpp"
 
 namespace saccade::check {
 
@@ -14,7 +17,6 @@ using io::DType;
 using io::Shape;
 using io::TensorData;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Streams of random numbers apart from those of the values: a change to one leaves the others alone.
 constexpr std::uint64_t kHiddenStream = std::uint64_t{1} << 48;
 constexpr std::uint64_t kPageStream = std::uint64_t{2} << 48;
@@ -25,6 +27,12 @@ Shape broadcastShape(const AttentionSpec& spec, const Broadcast& full) {
     shape[axis] = full[axis] ? shape[axis] : 1;
   }
   return shape;
+}
+
+// [B,Hkv,blocks,1], each full or 1; packed, B is 1.
+Shape scaleShape(const AttentionSpec& spec, const ScaleAxes& full) {
+  const std::int64_t blocks = full[2] ? (spec.seqlenK + spec.scaleBlock - 1) / spec.scaleBlock : 1;
+  return {full[0] && !spec.packed() ? spec.batch : 1, full[1] ? spec.numHeadsKv : 1, blocks, 1};
 }
 
 TensorData randomMask(const Shape& shape, Random& random) {
@@ -60,6 +68,28 @@ AttentionValues::Source randomSource(Shape shape, bool shared, Random& random) {
   const auto count = static_cast<std::size_t>(io::elementCount(shape));
   return {.shape = std::move(shape), .values = random.normals(count)};
 }
+
+// Around `size`, some negative.
+AttentionValues::Source randomScales(const Shape& shape, double size, Random& random) {
+  AttentionValues::Source scales{.shape = shape, .values = random.normals(static_cast<std::size_t>(io::elementCount(shape)))};
+  for (double& value : scales.values) {
+    value = random.pick({size, size, size, -size}) * std::exp(value / 2);
+  }
+  return scales;
+}
+
+// What quantising values with a scale of `size` stores. An integer has no NaN.
+void quantise(AttentionValues::Source& source, DType dtype, double size) {
+  for (double& value : source.values) {
+    value /= size;
+    if (dtype == DType::I8) {
+      value = std::isnan(value) ? 127 : std::nearbyint(std::clamp(value, -128.0, 127.0));
+    }
+  }
+}
+
+// A scale of normally distributed values that uses most of what the dtype can hold, or reaches its subnormal numbers.
+double usualScale(DType dtype, Random& random) { return dtype == DType::I8 ? 1.0 / 32 : random.pick({1.0 / 64, 8.0}); }
 
 TensorData randomSlopes(const AttentionSpec& spec, Random& random) {
   const Shape shape = {spec.alibi == Slopes::PerHead ? 1 : spec.batch, spec.numHeadsQ};
@@ -122,6 +152,7 @@ io::AttentionCase problemOf(const AttentionSpec& spec) {
   }
   problem.temperature = spec.temperature;
   problem.softcap = spec.softcap;
+  problem.scaleBlock = spec.scaleBlock;
   return problem;
 }
 
@@ -219,13 +250,33 @@ AttentionSample makeSample(const AttentionSpec& spec, std::uint64_t seed) {
     keepScoresVisible(values, problem);
     setBias();
   }
+  const DType keys = spec.kvDtype.value_or(spec.dtype);
+  double kSize = 1, vSize = 1;
+  if (spec.kScale) {
+    kSize = usualScale(keys, random);
+    values.kScale = randomScales(scaleShape(spec, *spec.kScale), kSize, random);
+  }
+  if (spec.vScale) {
+    vSize = usualScale(keys, random);
+    values.vScale = randomScales(scaleShape(spec, *spec.vScale), vSize, random);
+  }
   fillHidden(values, problem, spec.hidden, hiddenRandom);
   if (spec.visibleNan) {
     addVisibleNan(values, random);
   }
+  if (spec.kvDtype) {
+    quantise(values.k, keys, kSize);
+    quantise(values.v, keys, vSize);
+  }
   problem.q = fullSize(values.q, q, spec.packed(), spec.dtype);
-  problem.k = fullSize(values.k, k, spec.packed(), spec.dtype);
-  problem.v = fullSize(values.v, v, spec.packed(), spec.dtype);
+  problem.k = fullSize(values.k, k, spec.packed(), keys);
+  problem.v = fullSize(values.v, v, spec.packed(), keys);
+  if (spec.kScale) {
+    problem.kScale = TensorData::fromDoubles(DType::F32, values.kScale.shape, values.kScale.values);
+  }
+  if (spec.vScale) {
+    problem.vScale = TensorData::fromDoubles(DType::F32, values.vScale.shape, values.vScale.values);
+  }
   if (spec.bias) {
     setBias();
   }
@@ -265,6 +316,15 @@ AttentionSpec specOf(const io::AttentionCase& problem, bool lse, bool probs) {
   spec.seqlensK = problem.seqlensK;
   spec.cuSeqlensQ = problem.cuSeqlensQ;
   spec.cuSeqlensK = problem.cuSeqlensK;
+  if (problem.k.dtype() != problem.q.dtype()) {
+    spec.kvDtype = problem.k.dtype();
+    const auto axes = [](const TensorData& scales) {
+      return ScaleAxes{scales.shape()[0] != 1, scales.shape()[1] != 1, scales.shape()[2] != 1};
+    };
+    spec.kScale = problem.kScale ? std::optional(axes(*problem.kScale)) : std::nullopt;
+    spec.vScale = problem.vScale ? std::optional(axes(*problem.vScale)) : std::nullopt;
+    spec.scaleBlock = problem.scaleBlock;
+  }
   spec.lse = lse;
   spec.probs = probs;
   return spec;

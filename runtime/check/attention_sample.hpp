@@ -53,11 +53,12 @@ struct AttentionValues {
 
     std::size_t index(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t c) const;
   };
-  Source q, k, v, bias;  // bias: no values if absent
+  Source q, k, v, bias;   // bias: no values if absent
+  Source kScale, vScale;  // axis 2 counts blocks; no values if absent
 };
 
 // Puts NaN and infinities, or zeros, where the rules say that values have no influence: into keys and values
-// that no row sees, rows past their length, and biases of hidden keys. `problem` has its sizes, lengths, mask
+// that no row sees and scales of such alone, rows past their length, and biases of hidden keys. `problem` has its sizes, lengths, mask
 // and bias.
 void fillHidden(AttentionValues& values, const io::AttentionCase& problem, Hidden hidden, Random& random);
 

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t kHeadDims = std::size(kShapeHeadDims), kGroups = std::size(kShapeGroups),
                       kTokens = std::size(kShapeTokens);
-constexpr std::int64_t kWorkLimit = 2'500'000;  // multiply-adds of one problem
+constexpr std::int64_t kShapeWorkLimit = 2'500'000;  // multiply-adds of one problem
 constexpr std::int64_t kThoroughWorkLimit =
     40'000'000;  // enough for 257 x 257 tokens, head dim 256, one head
 
 // Options that decide how a kernel walks its tiles, one set per pipeline.
-constexpr std::size_t kOptionSets = 14;
+constexpr std::size_t kOptionSets = 16;
 void addOptions(AttentionSpec& spec, std::size_t set, Random& random) {
   switch (set % kOptionSets) {
     case 0: break;
@@ -68,6 +68,17 @@ void addOptions(AttentionSpec& spec, std::size_t set, Random& random) {
     case 13:
       spec.probs = true;
       spec.mask = Broadcast{true, false, false, true};
+      break;
+    case 14:
+      spec.kvDtype = io::DType::I8;
+      spec.kScale = spec.vScale = ScaleAxes{true, true, true};
+      spec.scaleBlock = 16;
+      spec.causal = io::Causal::BottomRight;
+      break;
+    case 15:
+      spec.kvDtype = io::DType::F8_E4M3;
+      spec.kScale = spec.vScale = ScaleAxes{false, true, false};
+      spec.lse = true;
       break;
     default: break;
   }
@@ -165,7 +176,7 @@ std::vector<AttentionSpec> shapeSpecs(bool thorough) {
         while (workOf(tq, tk, choice) > kThoroughWorkLimit && choice.group > 0) {
           --choice.group;
         }
-        specs.push_back(shapeSpec(tq, tk, choice, block, block + 5 * d, specs.size(), kWorkLimit));
+        specs.push_back(shapeSpec(tq, tk, choice, block, block + 5 * d, specs.size(), kShapeWorkLimit));
       }
     }
     return specs;
@@ -174,11 +185,11 @@ std::vector<AttentionSpec> shapeSpecs(bool thorough) {
   std::array<std::vector<AttentionSpec>, kHeadDims> byHeadDim;
   for (std::size_t pair = 0; pair < kTokens * kTokens; ++pair) {
     const std::size_t tq = pair / kTokens, tk = pair % kTokens;
-    const Choice choice = cover.choose(tq, tk, kWorkLimit);
+    const Choice choice = cover.choose(tq, tk, kShapeWorkLimit);
     // 16-bit kernels for most head dims above 128 take a CPU device many seconds to compile.
     const bool isLarge = kShapeHeadDims[choice.headDim] > 128;
     const std::size_t dtype = isLarge && kShapeHeadDims[choice.headDim] != 192 ? 0 : choice.headDim;
-    byHeadDim[choice.headDim].push_back(shapeSpec(tq, tk, choice, dtype, choice.headDim, pair, kWorkLimit));
+    byHeadDim[choice.headDim].push_back(shapeSpec(tq, tk, choice, dtype, choice.headDim, pair, kShapeWorkLimit));
   }
   for (auto& some : byHeadDim) {
     std::move(some.begin(), some.end(), std::back_inserter(specs));

@@ -16,7 +16,7 @@ namespace saccade::check {
 namespace {
 
 constexpr std::int64_t kElementLimit = std::int64_t{1} << 26;
-constexpr char kAxes[] = "bhqk";
+constexpr char kAxes[] = "bhqk", kScaleAxes[] = "bht";
 
 struct Name {
   const char* text;
@@ -27,6 +27,8 @@ struct Name {
 constexpr std::array<Name, 3> kDtypes{{{"f32", static_cast<int>(io::DType::F32)},
                                        {"f16", static_cast<int>(io::DType::F16)},
                                        {"bf16", static_cast<int>(io::DType::BF16)}}};
+constexpr std::array<Name, 2> kQuantised{{{"f8e4m3", static_cast<int>(io::DType::F8_E4M3)},
+                                          {"i8", static_cast<int>(io::DType::I8)}}};
 constexpr std::array<Name, 3> kSlopes{{{"none", static_cast<int>(Slopes::None)},
                                        {"h", static_cast<int>(Slopes::PerHead)},
                                        {"bh", static_cast<int>(Slopes::PerBatchAndHead)}}};
@@ -89,19 +91,21 @@ std::vector<std::int32_t> parseList(std::string_view text) {
 }
 
 // "b-q-": full over batch and query.
-std::string broadcastText(const Broadcast& full) {
-  std::string text(4, '-');
+template <std::size_t count>
+std::string broadcastText(const std::array<bool, count>& full, const char* axes = kAxes) {
+  std::string text(count, '-');
   for (std::size_t axis = 0; axis < full.size(); ++axis) {
-    text[axis] = full[axis] ? kAxes[axis] : '-';
+    text[axis] = full[axis] ? axes[axis] : '-';
   }
   return text;
 }
 
-Broadcast parseBroadcast(std::string_view text) {
-  Broadcast full{};
+template <typename Full>
+Full parseBroadcast(std::string_view text, const char* axes = kAxes) {
+  Full full{};
   for (std::size_t axis = 0; axis < full.size(); ++axis) {
-    if (text.size() != full.size() || (text[axis] != '-' && text[axis] != kAxes[axis])) {
-      refuse(text, "it must be bhqk, with a '-' for each axis of size 1");
+    if (text.size() != full.size() || (text[axis] != '-' && text[axis] != axes[axis])) {
+      refuse(text, fmt::format("it must be {}, with a '-' for each axis of size 1", axes));
     }
     full[axis] = text[axis] != '-';
   }
@@ -137,12 +141,12 @@ const std::map<std::string_view, Setter>& options() {
       {"temperature",
        [](AttentionSpec& s, std::string_view value) { s.temperature = parseNumber<float>(value); }},
       {"softcap", [](AttentionSpec& s, std::string_view value) { s.softcap = parseNumber<float>(value); }},
-      {"mask", [](AttentionSpec& s, std::string_view value) { s.mask = parseBroadcast(value); }},
+      {"mask", [](AttentionSpec& s, std::string_view value) { s.mask = parseBroadcast<Broadcast>(value); }},
       {"bias",
        [](AttentionSpec& s, std::string_view value) {
          const auto [dtype, axes] = splitPair(value);
          parseWord(kDtypes, dtype, s.biasDtype);
-         s.bias = parseBroadcast(axes);
+         s.bias = parseBroadcast<Broadcast>(axes);
        }},
       {"alibi", [](AttentionSpec& s, std::string_view value) { parseWord(kSlopes, value, s.alibi); }},
       {"sink", [](AttentionSpec& s, std::string_view) { s.sink = true; }},
@@ -150,6 +154,17 @@ const std::map<std::string_view, Setter>& options() {
       {"seqlens_k", [](AttentionSpec& s, std::string_view value) { s.seqlensK = parseList(value); }},
       {"cu_q", [](AttentionSpec& s, std::string_view value) { s.cuSeqlensQ = parseList(value); }},
       {"cu_k", [](AttentionSpec& s, std::string_view value) { s.cuSeqlensK = parseList(value); }},
+      {"kv",
+       [](AttentionSpec& s, std::string_view value) {
+         s.kvDtype.emplace();
+         parseWord(kQuantised, value, *s.kvDtype);
+       }},
+      {"k_scale",
+       [](AttentionSpec& s, std::string_view value) { s.kScale = parseBroadcast<ScaleAxes>(value, kScaleAxes); }},
+      {"v_scale",
+       [](AttentionSpec& s, std::string_view value) { s.vScale = parseBroadcast<ScaleAxes>(value, kScaleAxes); }},
+      {"scale_block",
+       [](AttentionSpec& s, std::string_view value) { s.scaleBlock = parseNumber<std::int64_t>(value); }},
       {"page",
        [](AttentionSpec& s, std::string_view value) { s.pageSize = parseNumber<std::int64_t>(value); }},
       {"lse", [](AttentionSpec& s, std::string_view) { s.lse = true; }},
@@ -226,13 +241,31 @@ std::string packedMistake(const AttentionSpec& s) {
   return mistake.empty() ? offsetsMistake(*s.cuSeqlensK, s.batch, s.seqlenK, "cu_k") : mistake;
 }
 
+std::string scaleMistake(const AttentionSpec& s) {
+  if (!s.kScale && !s.vScale) {
+    return s.scaleBlock == 0 ? "" : "scale_block needs k_scale or v_scale";
+  }
+  if (!s.kvDtype) {
+    return "k_scale and v_scale need kv=f8e4m3 or kv=i8";
+  }
+  const bool perBlock = (s.kScale && (*s.kScale)[2]) || (s.vScale && (*s.vScale)[2]);
+  if (s.scaleBlock < 0 || (perBlock && s.scaleBlock == 0)) {
+    return "a scale per block of tokens needs scale_block";
+  }
+  // The scalar path sees keys without pages; a block must then be one there, too.
+  if (s.pageSize > 0 && perBlock && (s.pageSize % s.scaleBlock != 0 || (s.packed() && s.scaleBlock != 1))) {
+    return "of pages, scale_block must divide the page size, and be 1 with packed sequences";
+  }
+  return "";
+}
+
 std::string layoutMistake(const AttentionSpec& s) {
   switch (s.layout.packing) {
     case Packing::Separate: break;
     case Packing::Qkv:
-      return s.seqlenQ == s.seqlenK && s.headDimQk == s.headDimV && s.pageSize == 0
+      return s.seqlenQ == s.seqlenK && s.headDimQk == s.headDimV && s.pageSize == 0 && !s.kvDtype
                  ? ""
-                 : "packing=qkv needs Tq = Tk, Dqk = Dv and no pages";
+                 : "packing=qkv needs Tq = Tk, Dqk = Dv, no pages and k and v of the dtype of q";
     case Packing::SharedKv: return s.pageSize == 0 ? "" : "packing=shared_kv excludes pages";
     case Packing::InterleavedKv:
       return s.pageSize > 0 && s.headDimQk == s.headDimV ? ""
@@ -284,6 +317,10 @@ std::string formatSpec(const AttentionSpec& s) {
   list("cu_q", s.cuSeqlensQ);
   list("cu_k", s.cuSeqlensK);
   add(s.pageSize != 0, fmt::format("page={}", s.pageSize));
+  add(s.kvDtype.has_value(), fmt::format("kv={}", wordOf(kQuantised, s.kvDtype.value_or(io::DType::I8))));
+  add(s.kScale.has_value(), "k_scale=" + broadcastText(s.kScale.value_or(ScaleAxes{}), kScaleAxes));
+  add(s.vScale.has_value(), "v_scale=" + broadcastText(s.vScale.value_or(ScaleAxes{}), kScaleAxes));
+  add(s.scaleBlock != 0, fmt::format("scale_block={}", s.scaleBlock));
   add(s.lse, "lse");
   add(s.probs, "probs");
   add(s.layout.packing != Packing::Separate, fmt::format("packing={}", wordOf(kPackings, s.layout.packing)));
@@ -335,8 +372,12 @@ std::string specMistake(const AttentionSpec& s) {
   if (s.pageSize < 0 || (s.pageSize > 0 && !s.packed() && s.seqlenK % s.pageSize != 0)) {
     return "Tk must be a multiple of the page size";
   }
-  const std::string mistake = packedMistake(s);
-  return mistake.empty() ? layoutMistake(s) : mistake;
+  for (const auto& mistake : {packedMistake(s), scaleMistake(s)}) {
+    if (!mistake.empty()) {
+      return mistake;
+    }
+  }
+  return layoutMistake(s);
 }
 
 std::string pipelineKey(const AttentionSpec& s) {
@@ -345,7 +386,8 @@ std::string pipelineKey(const AttentionSpec& s) {
       fmt::join({static_cast<int>(s.causal), s.windowLeft >= 0 ? 1 : 0, s.windowRight >= 0 ? 1 : 0,
                  s.softcap > 0 ? 1 : 0, s.mask ? 1 : 0, s.bias ? 1 + static_cast<int>(s.biasDtype) : 0,
                  s.alibi != Slopes::None ? 1 : 0, s.sink ? 1 : 0, s.seqlensQ ? 1 : 0, s.seqlensK ? 1 : 0,
-                 s.packed() ? 1 : 0, static_cast<int>(s.pageSize), s.lse ? 1 : 0, s.probs ? 1 : 0},
+                 s.packed() ? 1 : 0, static_cast<int>(s.pageSize), s.lse ? 1 : 0, s.probs ? 1 : 0,
+                 s.kvDtype ? static_cast<int>(*s.kvDtype) : 0, s.kScale ? 1 : 0, s.vScale ? 1 : 0, static_cast<int>(s.scaleBlock)},
                 " "));
 }
 

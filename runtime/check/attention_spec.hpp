@@ -38,6 +38,9 @@ enum class Hidden { Ordinary, Nan, Zero };
 // Which axes of a mask or bias are full (batch, head, query, key); the others have size 1.
 using Broadcast = std::array<bool, 4>;
 
+// The same of a scale of k or v: batch, head, block of tokens.
+using ScaleAxes = std::array<bool, 3>;
+
 enum class Slopes { None, PerHead, PerBatchAndHead };
 
 // An attention problem in words: sizes and options, but no values, which follow from a seed. Sizes are those
@@ -55,6 +58,9 @@ struct AttentionSpec {
   io::DType biasDtype = io::DType::F32;
   Slopes alibi = Slopes::None;
   bool sink = false;
+  std::optional<io::DType> kvDtype;          // F8_E4M3 or I8: k and v are quantised
+  std::optional<ScaleAxes> kScale, vScale;
+  std::int64_t scaleBlock = 0;               // tokens that share a scale; 0: all
   std::optional<std::vector<std::int32_t>> seqlensQ, seqlensK;      // [batch]
   std::optional<std::vector<std::int32_t>> cuSeqlensQ, cuSeqlensK;  // [batch + 1]: packed
   std::int64_t pageSize = 0;                                        // 0: k and v are not paged

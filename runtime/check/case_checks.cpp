@@ -54,7 +54,7 @@ class CaseCheck final : public Check {
       return {.state = State::NotRun, .reason = notRun->reason};
     }
     const DeviceResults& results = std::get<DeviceResults>(outcome);
-    const reference::CaseComparison comparison = reference::compareCase(file_, results.tensors, kPRounding);
+    const reference::CaseComparison comparison = reference::compareCase(file_, results.tensors, weightRounding(results.kernel));
     Outcome judged = judge(comparison.tensors, results.overwritten);
     for (const std::string& missing : comparison.missing) {
       judged.state = State::Failed;

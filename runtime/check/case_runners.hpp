@@ -8,6 +8,8 @@
 
 namespace saccade::check {
 
+inline constexpr std::int64_t kAny = io::CaseFile::kAnySize;
+
 DeviceOutcome runAttentionCase(const Device& device, const io::CaseFile& file, const CaseOptions& options);
 DeviceOutcome runMatmulCase(const Device& device, const io::CaseFile& file, const CaseOptions& options);
 DeviceOutcome runGeluCase(const Device& device, const io::CaseFile& file, const CaseOptions& options);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string_view>
+
 #include "io/file_error.hpp"
 
 namespace saccade::check {
@@ -17,7 +19,7 @@ Outcome Check::run(const Device& device, const std::string& kernel) {
     if (error.status() == Status::DeviceLost) {
       throw;
     }
-    outcome = {.state = State::Failed, .reason = error.what()};
+    outcome = {.state = isStatedLimit(error) ? State::NotRun : State::Failed, .reason = error.what()};
   } catch (const io::FileError& error) {
     outcome = {.state = State::Failed, .reason = error.what()};
   }
@@ -27,6 +29,14 @@ Outcome Check::run(const Device& device, const std::string& kernel) {
                                  outcome.reason.empty() ? "" : "; ", outcome.reason);
   }
   return outcome;
+}
+
+bool isStatedLimit(const Error& error) {
+  const std::string_view text = error.what();
+  const size_t refusal = text.find("cannot run here: ");
+  return error.status() == Status::Unsupported && refusal != std::string_view::npos &&
+         (text.find("multiplies matrices of f16", refusal) != std::string_view::npos ||
+          text.find("takes head dims up to", refusal) != std::string_view::npos);
 }
 
 std::optional<Smaller> Check::shrink(const Device&, const std::string&) { return std::nullopt; }

@@ -67,6 +67,9 @@ class Check {
   SaccadeOperator op_;
 };
 
+// Whether a kernel that was asked for by name says that it is not made for a call: for its dtype or its head dims. Such a check is not run.
+bool isStatedLimit(const Error& error);
+
 using Checks = std::vector<std::unique_ptr<Check>>;
 
 // The outcome of tensors that were compared: failed if one of them did, or if something was written outside a

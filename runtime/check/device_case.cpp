@@ -4,11 +4,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 
 #include "check/case_runners.hpp"
+#include "kernels/registry.hpp"
 
 namespace saccade::check {
+
+io::PRounding weightRounding(const std::string& kernel) {
+  const auto registry = core::kernelRegistry();
+  const auto entry = std::find_if(registry.begin(), registry.end(), [&](const auto& known) { return kernel == known.name; });
+  return entry != registry.end() && entry->roundsWeights ? io::PRounding::Storage : io::PRounding::Fp32;
+}
 
 namespace {
 

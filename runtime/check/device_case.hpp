@@ -15,8 +15,8 @@ namespace saccade::check {
 
 using reference::NotRun;
 
-// Every kernel so far keeps softmax weights in fp32 until they are multiplied with V.
-inline constexpr io::PRounding kPRounding = io::PRounding::Fp32;
+// Whether a kernel keeps softmax weights in fp32 until they are multiplied with V. Of other operators there is nothing to round.
+io::PRounding weightRounding(const std::string& kernel);
 
 struct CaseOptions {
   std::string kernel;             // of the operator that the case is about; empty: the planner's choice

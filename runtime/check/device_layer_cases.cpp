@@ -10,8 +10,6 @@ namespace saccade::check {
 
 namespace {
 
-constexpr std::int64_t kAny = io::CaseFile::kAnySize;
-
 Tensor optionalInput(DeviceTensors& tensors, const io::CaseFile& file, const std::string& name) {
   const io::TensorData* data = file.input(name);
   return data != nullptr ? tensors.input(name, *data) : Tensor{};

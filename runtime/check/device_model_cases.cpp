@@ -16,8 +16,6 @@ namespace saccade::check {
 
 namespace {
 
-constexpr std::int64_t kAny = io::CaseFile::kAnySize;
-
 // A module takes many plans; what a case may choose is the kernel of its attention.
 std::string kernelText(const CaseOptions& options) {
   return options.kernel.empty() ? "planner's choice" : options.kernel;
@@ -37,7 +35,7 @@ nn::MultiheadAttention mhaModule(DeviceTensors& tensors, const io::CaseFile& fil
                                           linear("out_proj"), heads, headsKv);
 }
 
-Causal causalOf(const io::CaseFile& file) {
+Causal causalOfModel(const io::CaseFile& file) {
   const std::string causal = file.text("causal", "none");
   return causal == "bottom_right" ? Causal::BottomRight
          : causal == "top_left"   ? Causal::TopLeft
@@ -82,7 +80,7 @@ DeviceOutcome runMhaCase(const Device& device, const io::CaseFile& file, const C
   const Tensor x = tensors.input("x", xData);
   const nn::MultiheadAttention module = mhaModule(tensors, file);
   nn::MultiheadAttentionOptions call;
-  call.causal = causalOf(file);
+  call.causal = causalOfModel(file);
   call.kernel = options.kernel;
   std::int64_t seqlenK = xData.shape()[1];
   if (file.input("x_kv") != nullptr) {

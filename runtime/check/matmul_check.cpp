@@ -13,7 +13,7 @@ namespace saccade::check {
 
 namespace {
 
-constexpr std::int64_t kWorkLimit = 4'000'000;  // multiply-adds
+constexpr std::int64_t kMatmulWorkLimit = 4'000'000;  // multiply-adds
 
 template <typename Real>
 std::vector<Real> activate(std::vector<Real> x, Activation activation) {
@@ -32,7 +32,7 @@ class MatmulCheck final : public LayerCheck {
     m_ = randomSize();
     n_ = randomSize();
     k_ = random_.chance(0.03) ? 0 : randomSize();
-    while (batch_[0] * batch_[1] * m_ * n_ * k_ > kWorkLimit) {
+    while (batch_[0] * batch_[1] * m_ * n_ * k_ > kMatmulWorkLimit) {
       m_ = m_ / 2 + 1;
     }
     const bool sharedWeight = random_.chance(0.5);

@@ -3,20 +3,17 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <set>
 
 #include "check/probe_rows.hpp"
 #include "check/spec_check.hpp"
+#include "io/special_values.hpp"
 
 // Probes of what has influence and what has none: each compares runs on one device bit for bit.
 
 namespace saccade::check {
 
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Keys on both sides of the edges of tiles and of sequences, and a few more.
 std::set<std::int64_t> probedKeys(const io::AttentionCase& problem) {
@@ -129,7 +126,7 @@ Outcome probeCausality(const Device& device, const std::string& kernel, const At
   const AttentionOutputs before = call.outputs();
   std::vector<reference::TensorComparison> tensors = {compareBits("out", before.out, before.out, "")};
   for (const std::int64_t key : probedKeys(problem)) {
-    for (const double value : {1.5, kNan, kInfinity}) {
+    for (const double value : {1.5, double{kNan}, double{kInfinity}}) {
       call.uploadKeys(withKey(problem.k, key, value), withKey(problem.v, key, value));
       call.run();
       if (const auto wrong = judgeInfluence(rows, problem, before, call.outputs(), key, value)) {

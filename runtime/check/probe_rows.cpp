@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+
+#include "io/special_values.hpp"
 
 namespace saccade::check {
 
@@ -36,7 +37,6 @@ std::size_t ProbeRows::visibleKeys(std::size_t row) const {
 
 reference::TensorComparison differing(const std::string& tensor, const io::TensorData& got, std::size_t index,
                                       double expected, const std::string& what) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   reference::TensorComparison comparison;
   comparison.tensor = tensor;
   comparison.compared = got.elementCount();

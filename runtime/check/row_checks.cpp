@@ -6,6 +6,7 @@
 
 #include "check/dtype.hpp"
 #include "check/layer_check.hpp"
+#include "io/special_values.hpp"
 #include "reference/ops.hpp"
 #include "reference/tolerance.hpp"
 
@@ -14,8 +15,6 @@
 namespace saccade::check {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class RowCheck : public LayerCheck {
  protected:

@@ -115,6 +115,20 @@ class Candidates {
         s.batch = 1;
       }
     });
+    add([](AttentionSpec& s) {
+      s.kvDtype.reset();
+      s.kScale.reset();
+      s.vScale.reset();
+      s.scaleBlock = 0;
+    });
+    add([](AttentionSpec& s) { s.kScale.reset(); });
+    add([](AttentionSpec& s) { s.vScale.reset(); });
+    add([](AttentionSpec& s) {
+      for (std::optional<ScaleAxes>* scale : {&s.kScale, &s.vScale}) {
+        if (*scale) *scale = ScaleAxes{};
+      }
+      s.scaleBlock = 0;
+    });
     add([](AttentionSpec& s) { s.probs = false; });
     add([](AttentionSpec& s) { s.lse = false; });
     add([](AttentionSpec& s) { s.data = 0; });

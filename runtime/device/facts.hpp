@@ -2,6 +2,8 @@
 // Device facts: asked of the driver once, into the plain public struct, which tests fake.
 #pragma once
 
+#include <string>
+
 #include "device/functions.hpp"
 #include "device/requirements.hpp"
 
@@ -15,6 +17,9 @@ DeviceFacts queryFacts(const InstanceFunctions& functions, VkPhysicalDevice phys
 
 // Whether kernels compiled with NATIVE=1 (shaders/variants.cmake) run here.
 bool hasNativeAccess(const DeviceFacts& facts);
+
+// Why a shader cannot rely on subgroups of `size` here; "" if it can.
+std::string subgroupSizeRefusal(const DeviceFacts& facts, uint32_t size);
 
 // CPU devices execute a subgroup as one vector: loads with a uniform address are cheap, shared memory is not.
 inline bool isCpu(const DeviceFacts& facts) { return facts.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }

@@ -22,6 +22,9 @@ InstanceFunctions loadInstanceFunctions(VkInstance instance, PFN_vkGetInstancePr
 #define X(name) load(functions.name, getInstanceProcAddr, instance, #name);
   SACCADE_INSTANCE_FUNCTIONS(X)
 #undef X
+#define X(name) functions.name = reinterpret_cast<PFN_##name>(getInstanceProcAddr(instance, #name));
+  SACCADE_OPTIONAL_INSTANCE_FUNCTIONS(X)
+#undef X
   return functions;
 }
 

@@ -4,6 +4,8 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "device/newer_vulkan.hpp"
+
 namespace saccade::core {
 
 #define SACCADE_INSTANCE_FUNCTIONS(X)      \
@@ -13,6 +15,11 @@ namespace saccade::core {
   X(vkGetPhysicalDeviceMemoryProperties)   \
   X(vkGetPhysicalDeviceProperties)         \
   X(vkGetPhysicalDeviceProperties2)
+
+// Of extensions: null where the loader or the device lacks them.
+#define SACCADE_OPTIONAL_INSTANCE_FUNCTIONS(X)                                  \
+  X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)                          \
+  X(vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV)
 
 #define SACCADE_DEVICE_FUNCTIONS(X) \
   X(vkAllocateMemory)               \
@@ -37,6 +44,7 @@ namespace saccade::core {
 struct InstanceFunctions {
 #define X(name) PFN_##name name = nullptr;
   SACCADE_INSTANCE_FUNCTIONS(X)
+  SACCADE_OPTIONAL_INSTANCE_FUNCTIONS(X)
 #undef X
 };
 
@@ -46,7 +54,7 @@ struct DeviceFunctions {
 #undef X
 };
 
-// Both refuse by name if the loader lacks a function.
+// Both refuse by name if the loader lacks a function that is not optional.
 InstanceFunctions loadInstanceFunctions(VkInstance instance, PFN_vkGetInstanceProcAddr getInstanceProcAddr);
 DeviceFunctions loadDeviceFunctions(VkDevice device, PFN_vkGetDeviceProcAddr getDeviceProcAddr);
 

@@ -17,14 +17,30 @@ struct FeatureSet {
   bool storageBuffer8BitAccess = false;
   bool storageBuffer16BitAccess = false;
   bool shaderFloat16 = false;
+  bool vulkanMemoryModel = false;
+  bool vulkanMemoryModelDeviceScope = false;
+  bool maintenance4 = false;
+  bool subgroupSizeControlExtension = false;  // or Vulkan 1.3
   bool subgroupSizeControl = false;
+  bool computeFullSubgroups = false;
   bool pipelineExecutableInfo = false;
+  bool cooperativeMatrixExtension = false;
+  bool cooperativeMatrix = false;
+  bool cooperativeMatrix2Extension = false;
+  bool cooperativeMatrixFlexibleDimensions = false;
+  bool cooperativeMatrixReductions = false;
+  bool cooperativeMatrixConversions = false;
+  bool cooperativeMatrixPerElementOperations = false;
+  bool cooperativeMatrixWorkgroupScope = false;
+  bool cooperativeMatrixTensorAddressing = false;
+  bool cooperativeMatrixBlockLoads = false;
   bool vulkan13 = false;
   bool debugUtils = false;
 };
 
-// Reads the features of a chain as it is given to vkCreateDevice or filled by vkGetPhysicalDeviceFeatures2. NULL is an empty chain.
-FeatureSet readFeatures(const VkPhysicalDeviceFeatures2* chain);
+// Reads the features of a chain as it is given to vkCreateDevice or filled by vkGetPhysicalDeviceFeatures2 (NULL is an empty chain),
+// and device extensions.
+FeatureSet readFeatures(const VkPhysicalDeviceFeatures2* chain, std::span<const char* const> extensions);
 
 // What the physical device and the Vulkan loader offer. Refuses a device older than Vulkan 1.2.
 FeatureSet availableFeatures(const InstanceFunctions& functions, VkPhysicalDevice physicalDevice,

@@ -2,7 +2,6 @@
 #include "io/atomic_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <system_error>
 
 #include "io/file_error.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::io {
 
@@ -30,7 +30,7 @@ std::filesystem::path followLinks(const std::filesystem::path& path) {
 // name, which may already be as long as the file system allows.
 std::filesystem::path temporaryBeside(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter{0};
-  return target.parent_path() / fmt::format(".saccade-{}-{}.part", ::getpid(), counter.fetch_add(1));
+  return target.parent_path() / formatted(".saccade-{}-{}.part", ::getpid(), counter.fetch_add(1));
 }
 
 }  // namespace

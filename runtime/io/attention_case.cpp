@@ -24,6 +24,8 @@ void requireShape(const CaseFile& file, const std::string& name, const Shape& sh
   }
 }
 
+bool isQuantised(DType dtype) { return dtype == DType::F8_E4M3 || dtype == DType::I8; }
+
 void readSizes(const CaseFile& file, AttentionCase& result) {
   const std::size_t rank = result.packed ? 3 : 4;
   for (const auto& [name, tensor] : {std::pair("q", &result.q), {"k", &result.k}, {"v", &result.v}}) {
@@ -32,10 +34,13 @@ void readSizes(const CaseFile& file, AttentionCase& result) {
           file, name, tensor->shape(),
           result.packed ? "[tokens, heads, head_dim] in a packed case" : "[batch, heads, tokens, head_dim]");
     }
-    if (tensor->dtype() != result.q.dtype()) {
+  }
+  const DType keys = isQuantised(result.k.dtype()) ? result.k.dtype() : result.q.dtype();
+  for (const auto& [name, tensor] : {std::pair("k", &result.k), {"v", &result.v}}) {
+    if (tensor->dtype() != keys) {
       throw FileError(file.path, fmt::format("dtype of tensor '{}'", name),
                       std::string(dtypeName(tensor->dtype())),
-                      fmt::format("it must be that of 'q', {}", dtypeName(result.q.dtype())));
+                      fmt::format("it must be {}, that of '{}'", dtypeName(keys), isQuantised(keys) ? "k" : "q"));
     }
   }
   const Shape& q = result.q.shape();
@@ -80,6 +85,23 @@ std::optional<TensorData> readBroadcast(const CaseFile& file, const std::string&
     refuseShape(file, name, tensor->shape(), fmt::format("{}, each size full or 1", shapeText(full)));
   }
   return *tensor;
+}
+
+void readScales(const CaseFile& file, AttentionCase& result) {
+  result.scaleBlock = file.integer("scale_block").value_or(0);
+  if (result.scaleBlock < 0) {
+    throw FileError(file.path, "metadata 'scale_block'", fmt::format("{}", result.scaleBlock), "it must be 0 (all tokens) or more");
+  }
+  const std::int64_t block = result.scaleBlock;
+  const std::int64_t blocks = block == 0 ? 1 : result.seqlenK / block + (result.seqlenK % block != 0 ? 1 : 0);
+  const Shape full = {result.packed ? 1 : result.batch, result.numHeadsKv, blocks, 1};
+  result.kScale = readBroadcast(file, "k_scale", full);
+  result.vScale = readBroadcast(file, "v_scale", full);
+  const bool scaled = result.kScale || result.vScale;
+  if (scaled && !isQuantised(result.k.dtype())) {
+    throw FileError(file.path, fmt::format("tensor '{}'", result.kScale ? "k_scale" : "v_scale"), "present",
+                    "only k and v of F8_E4M3 or I8 have scales");
+  }
 }
 
 std::optional<std::vector<std::int32_t>> readLengths(const CaseFile& file, const std::string& name,
@@ -178,6 +200,7 @@ AttentionCase readAttentionCase(const CaseFile& file) {
   result.v = file.requireInput("v");
   result.packed = file.input("cu_seqlens_q") != nullptr || file.input("cu_seqlens_k") != nullptr;
   readSizes(file, result);
+  readScales(file, result);
   if (result.packed) {
     readPacked(file, result);
   } else {

@@ -16,7 +16,7 @@ enum class Normalizer { Softmax, Sigmoid, Relu };
 // `linear_attention` cases have in common. Tensors share the case file's bytes.
 //
 // Shapes: q [B,Hq,Tq,Dk], k [B,Hkv,Tk,Dk], v [B,Hkv,Tk,Dv]; packed: q [totalQ,Hq,Dk], k [totalK,Hkv,Dk],
-// v [totalK,Hkv,Dv].
+// v [totalK,Hkv,Dv]. k and v may both be F8_E4M3 or I8; axis 2 of their scales counts blocks of tokens, in packed tensors too.
 struct AttentionCase {
   bool packed = false;
   std::int64_t batch = 0;  // packed: the number of sequences
@@ -28,6 +28,8 @@ struct AttentionCase {
   std::int64_t headDimV = 0;
 
   TensorData q, k, v;
+  std::optional<TensorData> kScale, vScale;                     // [B|1, Hkv|1, blocks|1, 1]; packed: B is 1
+  std::int64_t scaleBlock = 0;                                  // tokens that share a scale; 0: all
   std::optional<TensorData> bias;                               // [B|1, Hq|1, Tq|1, Tk|1]
   std::optional<TensorData> mask;                               // the same, U8, non-zero = attend
   std::optional<TensorData> alibiSlopes;                        // [B|1, Hq]

@@ -8,14 +8,17 @@ namespace saccade::io {
 namespace {
 
 const std::vector<DType> kFloats = {DType::F32, DType::F16, DType::BF16};
+const std::vector<DType> kKeys = {DType::F32, DType::F16, DType::BF16, DType::F8_E4M3, DType::I8};
 const std::vector<DType> kInt32 = {DType::I32};
 const std::vector<DType> kBytes = {DType::U8};
 
 OperatorFormat attentionFormat() {
   return {
       .inputs = {{"q", kFloats},
-                 {"k", kFloats},
-                 {"v", kFloats},
+                 {"k", kKeys},
+                 {"v", kKeys},
+                 {"k_scale", {DType::F32}},
+                 {"v_scale", {DType::F32}},
                  {"bias", {DType::F32, DType::F16, DType::BF16}},
                  {"mask", kBytes},
                  {"seqlens_q", kInt32},
@@ -31,6 +34,7 @@ OperatorFormat attentionFormat() {
                    {"softmax_scale", {}},
                    {"temperature", {}},
                    {"softcap", {}},
+                   {"scale_block", {}},
                    {"normalizer", {"softmax", "sigmoid", "relu"}},
                    {"sigmoid_bias", {}}},
   };

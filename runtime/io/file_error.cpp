@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/file_error.hpp"
-
-#include <fmt/format.h>
+#include "text/formatted.hpp"
 
 #include <system_error>
 #include <utility>
@@ -9,7 +8,7 @@
 namespace saccade::io {
 
 FileError::FileError(std::filesystem::path path, std::string field, std::string value, std::string allowed)
-    : FileError(fmt::format("{}: {} is {}, but {}", path.string(), field, value, allowed), path, field, value,
+    : FileError(formatted("{}: {} is {}, but {}", path.string(), field, value, allowed), path, field, value,
                 allowed) {}
 
 FileError::FileError(const std::string& message, std::filesystem::path path, std::string field,
@@ -22,7 +21,7 @@ FileError::FileError(const std::string& message, std::filesystem::path path, std
 
 FileError FileError::fromErrno(std::filesystem::path path, const std::string& action, int errorNumber) {
   const std::string reason = std::generic_category().message(errorNumber);
-  return FileError(fmt::format("{}: cannot {}: {}", path.string(), action, reason), path, action, reason, "");
+  return FileError(formatted("{}: cannot {}: {}", path.string(), action, reason), path, action, reason, "");
 }
 
 }  // namespace saccade::io

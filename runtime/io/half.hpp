@@ -18,7 +18,7 @@ constexpr std::uint16_t narrow(double value) {
   constexpr int kDoubleMantissaBits = 52;
   constexpr int kDoubleBias = 1023;
   constexpr int kBias = (1 << (kExponentBits - 1)) - 1;
-  constexpr std::uint64_t kInfinity = std::uint64_t{(1 << kExponentBits) - 1} << kMantissaBits;
+  constexpr std::uint64_t kInfinityCode = std::uint64_t{(1 << kExponentBits) - 1} << kMantissaBits;
   constexpr std::uint64_t kQuietBit = std::uint64_t{1} << (kMantissaBits - 1);
 
   const auto bits = std::bit_cast<std::uint64_t>(value);
@@ -28,7 +28,7 @@ constexpr std::uint16_t narrow(double value) {
 
   if (exponent == 0x7ff) {
     const std::uint64_t payload = mantissa >> (kDoubleMantissaBits - kMantissaBits);
-    return static_cast<std::uint16_t>(sign | kInfinity | (mantissa != 0 ? payload | kQuietBit : 0));
+    return static_cast<std::uint16_t>(sign | kInfinityCode | (mantissa != 0 ? payload | kQuietBit : 0));
   }
   if (exponent == 0) {
     // Zero, or a double subnormal: far below half of our smallest value.
@@ -53,7 +53,7 @@ constexpr std::uint16_t narrow(double value) {
   // carry.
   const std::uint64_t lowest = targetExponent < 1 ? 0 : static_cast<std::uint64_t>(targetExponent - 1);
   const std::uint64_t code = (lowest << kMantissaBits) + kept;
-  return static_cast<std::uint16_t>(sign | (code < kInfinity ? code : kInfinity));
+  return static_cast<std::uint16_t>(sign | (code < kInfinityCode ? code : kInfinityCode));
 }
 
 }  // namespace detail

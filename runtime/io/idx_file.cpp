@@ -16,7 +16,7 @@ namespace saccade::io {
 
 namespace {
 
-constexpr std::byte kBytes{0x08};  // the type of unsigned bytes
+constexpr std::byte kUnsignedBytes{0x08};  // the code of that type
 
 TensorData parse(const std::filesystem::path& path, std::span<const std::byte> bytes,
                  std::shared_ptr<const void> owner, std::size_t rank) {
@@ -25,7 +25,7 @@ TensorData parse(const std::filesystem::path& path, std::span<const std::byte> b
     throw FileError(path, "file size", fmt::format("{} bytes", bytes.size()),
                     fmt::format("an idx file of {} axes starts with {} bytes of header", rank, headerSize));
   }
-  if (bytes[0] != std::byte{0} || bytes[1] != std::byte{0} || bytes[2] != kBytes || bytes[3] != std::byte(rank)) {
+  if (bytes[0] != std::byte{0} || bytes[1] != std::byte{0} || bytes[2] != kUnsignedBytes || bytes[3] != std::byte(rank)) {
     throw FileError(path, "its start",
                     fmt::format("{:02x} {:02x} {:02x} {:02x}", bytes[0], bytes[1], bytes[2], bytes[3]),
                     fmt::format("an idx file of bytes with {} axes starts with 00 00 08 {:02x}", rank, rank));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/safetensors.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -15,6 +13,7 @@
 #include "io/file_error.hpp"
 #include "io/mapped_file.hpp"
 #include "io/safetensors_header.hpp"
+#include "text/formatted.hpp"
 
 static_assert(std::endian::native == std::endian::little,
               "safetensors data is little-endian and read in place");
@@ -31,7 +30,7 @@ constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limi
 const TensorData& Safetensors::tensor(const std::string& name) const {
   const auto found = tensors.find(name);
   if (found == tensors.end()) {
-    throw FileError(path, fmt::format("tensor '{}'", name), "missing", "the file must hold it");
+    throw FileError(path, formatted("tensor '{}'", name), "missing", "the file must hold it");
   }
   return found->second;
 }
@@ -44,19 +43,19 @@ Safetensors readSafetensors(const std::filesystem::path& path) {
 Safetensors parseSafetensors(const std::filesystem::path& path, std::span<const std::byte> bytes,
                              const std::shared_ptr<const void>& owner) {
   if (bytes.size() < kLengthBytes) {
-    throw FileError(path, "file size", fmt::format("{} bytes", bytes.size()),
+    throw FileError(path, "file size", formatted("{} bytes", bytes.size()),
                     "a safetensors file starts with 8 bytes of header length");
   }
   std::uint64_t headerBytes = 0;
   std::memcpy(&headerBytes, bytes.data(), kLengthBytes);
   const std::uint64_t available = bytes.size() - kLengthBytes;
   if (headerBytes > available) {
-    throw FileError(path, "header length", fmt::format("{} bytes", headerBytes),
-                    fmt::format("only {} bytes follow it", available));
+    throw FileError(path, "header length", formatted("{} bytes", headerBytes),
+                    formatted("only {} bytes follow it", available));
   }
   if (headerBytes > kMaxHeaderBytes) {
-    throw FileError(path, "header length", fmt::format("{} bytes", headerBytes),
-                    fmt::format("the format allows at most {}", kMaxHeaderBytes));
+    throw FileError(path, "header length", formatted("{} bytes", headerBytes),
+                    formatted("the format allows at most {}", kMaxHeaderBytes));
   }
   const std::string_view json(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, headerBytes);
   const std::span<const std::byte> data = bytes.subspan(kLengthBytes + headerBytes);
@@ -99,7 +98,7 @@ void writeSafetensors(const std::filesystem::path& path, const TensorMap& tensor
     json = header.dump();
   } catch (const nlohmann::json::type_error& error) {
     throw FileError(path, "a tensor name or metadata string", "not UTF-8",
-                    fmt::format("the header is UTF-8 ({})", error.what()));
+                    formatted("the header is UTF-8 ({})", error.what()));
   }
   json.resize((json.size() + 7) / 8 * 8, ' ');  // keeps the tensors aligned in the file
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/safetensors_header.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "io/file_error.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::io {
 
@@ -21,10 +20,10 @@ constexpr std::size_t kMaxRank = 16;
 // A hostile header may hold a name of megabytes.
 std::string shortened(std::string_view text) {
   constexpr std::size_t kLongest = 120;
-  return text.size() <= kLongest ? std::string(text) : fmt::format("{}...", text.substr(0, kLongest));
+  return text.size() <= kLongest ? std::string(text) : formatted("{}...", text.substr(0, kLongest));
 }
 
-std::string inQuotes(std::string_view text) { return fmt::format("'{}'", shortened(text)); }
+std::string inQuotes(std::string_view text) { return formatted("'{}'", shortened(text)); }
 
 // Takes the parser's events one by one, so that a header is checked while it is read: no tree of JSON values
 // is built, repeated keys are seen, and nesting or an endless shape is refused where it starts.
@@ -37,7 +36,7 @@ class HeaderReader {
 
   bool null() { return refuse("null"); }
   bool boolean(bool value) { return refuse(value ? "true" : "false"); }
-  bool number_integer(std::int64_t value) { return refuse(fmt::format("{}", value)); }
+  bool number_integer(std::int64_t value) { return refuse(formatted("{}", value)); }
   bool number_float(double, const std::string& text) { return refuse(shortened(text)); }
   bool binary(std::vector<std::uint8_t>&) { return refuse("binary"); }
 
@@ -47,7 +46,7 @@ class HeaderReader {
     } else if (place_ == Place::Offsets) {
       addOffset(value);
     } else {
-      refuse(fmt::format("{}", value));
+      refuse(formatted("{}", value));
     }
     return true;
   }
@@ -124,14 +123,14 @@ class HeaderReader {
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
     throw FileError(
         path_, "header", "not valid JSON",
-        fmt::format("it must be one JSON object in UTF-8 (byte {}: {})", position, shortened(error.what())));
+        formatted("it must be one JSON object in UTF-8 (byte {}: {})", position, shortened(error.what())));
   }
 
  private:
   enum class Place { Start, Top, Metadata, Tensor, Shape, Offsets, End };
 
   std::string tensorField(std::string_view what) const {
-    return fmt::format("{} of tensor {}", what, inQuotes(name_));
+    return formatted("{} of tensor {}", what, inQuotes(name_));
   }
 
   // Ends the reading: `found` stands where the format has something else.
@@ -159,7 +158,7 @@ class HeaderReader {
     const std::optional<DType> dtype = dtypeFromName(value);
     if (!dtype) {
       throw FileError(path_, tensorField("dtype"), inQuotes(value),
-                      "only F64, F32, F16, BF16, I64, I32 and U8 can be read");
+                      "only F64, F32, F16, BF16, I64, I32, U8, F8_E4M3 and I8 can be read");
     }
     return *dtype;
   }
@@ -178,11 +177,11 @@ class HeaderReader {
 
   void addDimension(std::uint64_t value) {
     if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      refuse(fmt::format("{}", value));
+      refuse(formatted("{}", value));
     }
     if (entry_.shape.size() == kMaxRank) {
-      throw FileError(path_, tensorField("number of dimensions"), fmt::format("more than {}", kMaxRank),
-                      fmt::format("at most {} are read", kMaxRank));
+      throw FileError(path_, tensorField("number of dimensions"), formatted("more than {}", kMaxRank),
+                      formatted("at most {} are read", kMaxRank));
     }
     entry_.shape.push_back(static_cast<std::int64_t>(value));
   }
@@ -206,8 +205,8 @@ class HeaderReader {
     }
     if (entry_.begin > entry_.end || entry_.end > dataSize_) {
       throw FileError(
-          path_, tensorField("data_offsets"), fmt::format("[{},{}]", entry_.begin, entry_.end),
-          fmt::format("begin <= end <= {} must hold: that many bytes follow the header", dataSize_));
+          path_, tensorField("data_offsets"), formatted("[{},{}]", entry_.begin, entry_.end),
+          formatted("begin <= end <= {} must hold: that many bytes follow the header", dataSize_));
     }
     // Sizes of 0 are left out of the product, so that [0, 2^62, 2^62] cannot smuggle an overflow past the
     // check.
@@ -225,9 +224,9 @@ class HeaderReader {
     }
     const std::uint64_t needed = empty ? 0 : elements * dtypeSize(entry_.dtype);
     if (needed != entry_.end - entry_.begin) {
-      throw FileError(path_, tensorField("data_offsets"), fmt::format("[{},{}]", entry_.begin, entry_.end),
-                      fmt::format("dtype {} and shape {} need {} bytes", dtypeName(entry_.dtype),
-                                  shapeText(entry_.shape), needed));
+      throw FileError(path_, tensorField("data_offsets"), formatted("[{},{}]", entry_.begin, entry_.end),
+                      formatted("dtype {} and shape {} need {} bytes", dtypeName(entry_.dtype),
+                                shapeText(entry_.shape), needed));
     }
     header_.tensors[name_] = std::move(entry_);
   }
@@ -259,16 +258,16 @@ void requireFullCover(const std::filesystem::path& path, const SafetensorsHeader
   std::uint64_t covered = 0;
   for (const auto& [name, entry] : byOffset) {
     if (entry->begin != covered) {
-      throw FileError(path, fmt::format("data_offsets of tensor {}", inQuotes(*name)),
-                      fmt::format("[{},{}]", entry->begin, entry->end),
-                      fmt::format("the tensor before it ends at {}: there must be no {}", covered,
-                                  entry->begin < covered ? "overlap" : "gap"));
+      throw FileError(path, formatted("data_offsets of tensor {}", inQuotes(*name)),
+                      formatted("[{},{}]", entry->begin, entry->end),
+                      formatted("the tensor before it ends at {}: there must be no {}", covered,
+                                entry->begin < covered ? "overlap" : "gap"));
     }
     covered = entry->end;
   }
   if (covered != dataSize) {
-    throw FileError(path, "number of bytes after the header", fmt::format("{}", dataSize),
-                    fmt::format("the tensors end at {}", covered));
+    throw FileError(path, "number of bytes after the header", formatted("{}", dataSize),
+                    formatted("the tensors end at {}", covered));
   }
 }
 
@@ -279,7 +278,7 @@ SafetensorsHeader parseSafetensorsHeader(const std::filesystem::path& path, std:
   if (json.empty() || json.front() != '{') {
     throw FileError(
         path, "first character of the header",
-        json.empty() ? "missing" : fmt::format("0x{:02x}", static_cast<unsigned char>(json.front())),
+        json.empty() ? "missing" : formatted("0x{:02x}", static_cast<unsigned char>(json.front())),
         "it must be '{'");
   }
   HeaderReader reader(path, dataSize);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/tensor_data.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,7 +8,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "io/e4m3.hpp"
 #include "io/half.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::io {
 
@@ -25,7 +24,8 @@ struct DTypeFacts {
 
 constexpr DTypeFacts kDTypes[] = {
     {DType::F64, "F64", 8}, {DType::F32, "F32", 4}, {DType::F16, "F16", 2}, {DType::BF16, "BF16", 2},
-    {DType::I64, "I64", 8}, {DType::I32, "I32", 4}, {DType::U8, "U8", 1},
+    {DType::I64, "I64", 8}, {DType::I32, "I32", 4}, {DType::U8, "U8", 1},   {DType::F8_E4M3, "F8_E4M3", 1},
+    {DType::I8, "I8", 1},
 };
 
 const DTypeFacts& facts(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
@@ -51,6 +51,8 @@ double loadAsDouble(DType dtype, const std::byte* from) {
     case DType::I64: return static_cast<double>(load<std::int64_t>(from));
     case DType::I32: return static_cast<double>(load<std::int32_t>(from));
     case DType::U8: return static_cast<double>(load<std::uint8_t>(from));
+    case DType::F8_E4M3: return double{e4m3ToFloat(load<std::uint8_t>(from))};
+    case DType::I8: return static_cast<double>(load<std::int8_t>(from));
   }
   throw std::invalid_argument("unknown dtype");
 }
@@ -61,7 +63,7 @@ Integer toInteger(DType dtype, double value) {
   const double low = static_cast<double>(std::numeric_limits<Integer>::min());
   const double high = std::ldexp(1.0, std::numeric_limits<Integer>::digits);
   if (!(value >= low && value < high) || value != std::trunc(value)) {
-    throw std::invalid_argument(fmt::format("{} is not a value of dtype {}", value, dtypeName(dtype)));
+    throw std::invalid_argument(formatted("{} is not a value of dtype {}", value, dtypeName(dtype)));
   }
   return static_cast<Integer>(value);
 }
@@ -75,14 +77,16 @@ void storeFromDouble(DType dtype, std::byte* to, double value) {
     case DType::I64: return store(to, toInteger<std::int64_t>(dtype, value));
     case DType::I32: return store(to, toInteger<std::int32_t>(dtype, value));
     case DType::U8: return store(to, toInteger<std::uint8_t>(dtype, value));
+    case DType::F8_E4M3: return store(to, doubleToE4m3(value));
+    case DType::I8: return store(to, toInteger<std::int8_t>(dtype, value));
   }
 }
 
 void requireByteCount(DType dtype, const Shape& shape, std::size_t byteCount) {
   const std::size_t needed = static_cast<std::size_t>(elementCount(shape)) * dtypeSize(dtype);
   if (byteCount != needed) {
-    throw std::invalid_argument(fmt::format("a {} tensor of shape {} has {} bytes, not {}", dtypeName(dtype),
-                                            shapeText(shape), needed, byteCount));
+    throw std::invalid_argument(formatted("a {} tensor of shape {} has {} bytes, not {}", dtypeName(dtype),
+                                          shapeText(shape), needed, byteCount));
   }
 }
 
@@ -127,8 +131,9 @@ double unitInLastPlace(DType dtype, double magnitude) {
     case DType::F32: format = {23, -126}; break;
     case DType::F16: format = {10, -14}; break;
     case DType::BF16: format = {7, -126}; break;
+    case DType::F8_E4M3: format = {3, -6}; break;
     default:
-      throw std::invalid_argument(fmt::format("dtype {} has no unit in the last place", dtypeName(dtype)));
+      throw std::invalid_argument(formatted("dtype {} has no unit in the last place", dtypeName(dtype)));
   }
   const int exponent = magnitude == 0 ? format.lowestExponent : std::ilogb(magnitude);
   return std::ldexp(1.0, std::max(exponent, format.lowestExponent) - format.mantissaBits);
@@ -145,7 +150,7 @@ std::int64_t elementCount(const Shape& shape) {
   return count;
 }
 
-std::string shapeText(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
+std::string shapeText(const Shape& shape) { return formatted("[{}]", joined(shape, ",")); }
 
 Shape unflatten(std::size_t flatIndex, const Shape& shape) {
   Shape index(shape.size());
@@ -205,7 +210,7 @@ std::vector<float> TensorData::toFloats() const {
 
 std::vector<std::uint8_t> TensorData::toBytes() const {
   if (dtype_ != DType::U8) {
-    throw std::invalid_argument(fmt::format("a U8 tensor was expected, not {}", dtypeName(dtype_)));
+    throw std::invalid_argument(formatted("a U8 tensor was expected, not {}", dtypeName(dtype_)));
   }
   const auto* first = reinterpret_cast<const std::uint8_t*>(bytes_.data());
   return {first, first + bytes_.size()};
@@ -216,7 +221,7 @@ std::vector<std::int32_t> TensorData::toInt32s() const {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double value = at(i);
     if (!(std::abs(value) <= 2147483647.0) || value != std::trunc(value)) {
-      throw std::out_of_range(fmt::format("element {} is {}, which is no 32-bit integer", i, value));
+      throw std::out_of_range(formatted("element {} is {}, which is no 32-bit integer", i, value));
     }
     values[i] = static_cast<std::int32_t>(value);
   }

@@ -12,12 +12,12 @@
 
 namespace saccade::io {
 
-enum class DType { F64, F32, F16, BF16, I64, I32, U8 };
+enum class DType { F64, F32, F16, BF16, I64, I32, U8, F8_E4M3, I8 };
 
 // Bytes per element.
 std::size_t dtypeSize(DType dtype);
 
-// The name the safetensors format uses: "F64", "F32", "F16", "BF16", "I64", "I32", "U8".
+// The name the safetensors format uses: "F64", "F32", "F16", "BF16", "I64", "I32", "U8", "F8_E4M3", "I8".
 std::string_view dtypeName(DType dtype);
 std::optional<DType> dtypeFromName(std::string_view name);
 
@@ -52,7 +52,7 @@ class TensorData {
   // Looks at bytes that `owner` keeps alive; they need no alignment. Throws as above.
   TensorData(DType dtype, Shape shape, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
-  // Values in row-major order, rounded once to nearest even for floating-point dtypes. Integer dtypes throw
+  // Values in row-major order, rounded once to nearest even for floating-point dtypes; F8_E4M3 saturates. Integer dtypes throw
   // std::invalid_argument where a value is not an integer or out of range, as does a wrong number of values.
   static TensorData fromDoubles(DType dtype, Shape shape, std::span<const double> values);
   static TensorData fromFloats(DType dtype, Shape shape, std::span<const float> values);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/vit_metadata.hpp"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include "text/formatted.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -45,8 +43,8 @@ std::int64_t parseInteger(const std::filesystem::path& path, const std::string& 
   std::int64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || end != text.data() + text.size() || value < range.smallest || value > range.largest) {
-    throw FileError(path, field, fmt::format("'{}'", text),
-                    fmt::format("it must be an integer from {} to {}", range.smallest, range.largest));
+    throw FileError(path, field, formatted("'{}'", text),
+                    formatted("it must be an integer from {} to {}", range.smallest, range.largest));
   }
   return value;
 }
@@ -57,7 +55,7 @@ const std::string* VitMetadata::find(const std::string& key) const {
 }
 
 FileError VitMetadata::error(const std::string& key, std::string value, std::string allowed) const {
-  return FileError(path_, fmt::format("metadata '{}'", key), std::move(value), std::move(allowed));
+  return FileError(path_, formatted("metadata '{}'", key), std::move(value), std::move(allowed));
 }
 
 std::optional<std::int64_t> VitMetadata::dimension(const std::string& key) const {
@@ -65,7 +63,7 @@ std::optional<std::int64_t> VitMetadata::dimension(const std::string& key) const
   if (text == nullptr) {
     return std::nullopt;
   }
-  return parseInteger(path_, fmt::format("metadata '{}'", key), *text, {0, kMaxVitDimension});
+  return parseInteger(path_, formatted("metadata '{}'", key), *text, {0, kMaxVitDimension});
 }
 
 std::optional<double> VitMetadata::positive(const std::string& key) const {
@@ -75,8 +73,8 @@ std::optional<double> VitMetadata::positive(const std::string& key) const {
   }
   const std::optional<double> value = parseFinite(*text);
   if (!value || *value <= 0 || *value > static_cast<double>(kMaxVitDimension)) {
-    throw error(key, fmt::format("'{}'", *text),
-                fmt::format("it must be a number above 0, at most {}", kMaxVitDimension));
+    throw error(key, formatted("'{}'", *text),
+                formatted("it must be a number above 0, at most {}", kMaxVitDimension));
   }
   return value;
 }
@@ -87,7 +85,7 @@ std::string VitMetadata::word(const std::string& key, std::initializer_list<std:
     return std::string(*allowed.begin());
   }
   if (std::find(allowed.begin(), allowed.end(), *text) == allowed.end()) {
-    throw error(key, fmt::format("'{}'", *text), fmt::format("this version knows {}", fmt::join(allowed, " and ")));
+    throw error(key, formatted("'{}'", *text), formatted("this version knows {}", joined(allowed, " and ")));
   }
   return *text;
 }
@@ -101,8 +99,8 @@ std::optional<std::vector<double>> VitMetadata::perChannel(const std::string& ke
   for (const std::string& part : splitAtCommas(*text)) {
     const std::optional<double> value = parseFinite(part);
     if (!value || (key == "std" && *value <= 0)) {
-      throw error(key, fmt::format("'{}'", *text),
-                  fmt::format("it must be numbers{}, separated by commas", key == "std" ? " above 0" : ""));
+      throw error(key, formatted("'{}'", *text),
+                  formatted("it must be numbers{}, separated by commas", key == "std" ? " above 0" : ""));
     }
     values.push_back(*value);
   }
@@ -110,7 +108,7 @@ std::optional<std::vector<double>> VitMetadata::perChannel(const std::string& ke
     values.resize(static_cast<std::size_t>(channels), values[0]);
   }
   if (values.size() != static_cast<std::size_t>(channels)) {
-    throw error(key, fmt::format("'{}'", *text), fmt::format("the model has {} channels", channels));
+    throw error(key, formatted("'{}'", *text), formatted("the model has {} channels", channels));
   }
   return values;
 }
@@ -122,8 +120,8 @@ std::vector<std::string> VitMetadata::classNames(std::int64_t numClasses) const 
   }
   std::vector<std::string> names = splitAtCommas(*text);
   if (names.size() != static_cast<std::size_t>(numClasses)) {
-    throw error("class_names", fmt::format("a list of {} names", names.size()),
-                fmt::format("the model has {} classes", numClasses));
+    throw error("class_names", formatted("a list of {} names", names.size()),
+                formatted("the model has {} classes", numClasses));
   }
   return names;
 }

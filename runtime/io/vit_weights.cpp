@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/vit_weights.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -11,6 +9,7 @@
 #include "io/file_error.hpp"
 #include "io/vit_metadata.hpp"
 #include "io/vit_names.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::io {
 
@@ -29,7 +28,7 @@ class Reader {
   const Shape& look(const std::string& name, std::size_t rank) const {
     const TensorData& tensor = find(name);
     if (tensor.rank() != rank || std::ranges::any_of(tensor.shape(), [](auto size) { return size > kMaxVitDimension; })) {
-      throw misshapen(name, tensor, fmt::format("{} dimensions of at most {} are expected", rank, kMaxVitDimension));
+      throw misshapen(name, tensor, formatted("{} dimensions of at most {} are expected", rank, kMaxVitDimension));
     }
     return tensor.shape();
   }
@@ -38,11 +37,11 @@ class Reader {
   TensorData take(const std::string& name, const Shape& shape, const Shape& result = {}) {
     const TensorData& tensor = find(name);
     if (tensor.shape() != shape) {
-      throw misshapen(name, tensor, fmt::format("{} is expected", shapeText(shape)));
+      throw misshapen(name, tensor, formatted("{} is expected", shapeText(shape)));
     }
     if (tensor.dtype() != DType::F64 && tensor.dtype() != DType::F32 && tensor.dtype() != DType::F16 &&
         tensor.dtype() != DType::BF16) {
-      throw FileError(path_, fmt::format("dtype of tensor '{}'", names_.prefix + name),
+      throw FileError(path_, formatted("dtype of tensor '{}'", names_.prefix + name),
                       std::string(dtypeName(tensor.dtype())), "weights are F64, F32, F16 or BF16");
     }
     used_.insert(names_.prefix + name);
@@ -63,7 +62,7 @@ class Reader {
     std::int64_t count = 0;
     for (auto at = tensors_.lower_bound(root); at != tensors_.end() && at->first.starts_with(root); ++at) {
       const std::string index = at->first.substr(root.size(), at->first.find('.', root.size()) - root.size());
-      count = std::max(count, 1 + parseInteger(path_, fmt::format("block number in the tensor name '{}'", at->first),
+      count = std::max(count, 1 + parseInteger(path_, formatted("block number in the tensor name '{}'", at->first),
                                                index, {0, kMaxVitDimension}));
     }
     return count;
@@ -76,7 +75,7 @@ class Reader {
     };
     for (const auto& [name, tensor] : tensors_) {
       if (name.starts_with(names_.prefix) && !used_.contains(name) && !isIgnored(name)) {
-        throw FileError(path_, fmt::format("tensor '{}'", name), "of no known use",
+        throw FileError(path_, formatted("tensor '{}'", name), "of no known use",
                         "a model that has it is another one than a plain Vision Transformer with its class token");
       }
     }
@@ -86,13 +85,13 @@ class Reader {
   const TensorData& find(const std::string& name) const {
     const auto found = tensors_.find(names_.prefix + name);
     if (found == tensors_.end()) {
-      throw FileError(path_, fmt::format("tensor '{}'", names_.prefix + name), "missing", "the model needs it");
+      throw FileError(path_, formatted("tensor '{}'", names_.prefix + name), "missing", "the model needs it");
     }
     return found->second;
   }
 
   FileError misshapen(const std::string& name, const TensorData& tensor, std::string allowed) const {
-    return FileError(path_, fmt::format("shape of tensor '{}'", names_.prefix + name), shapeText(tensor.shape()),
+    return FileError(path_, formatted("shape of tensor '{}'", names_.prefix + name), shapeText(tensor.shape()),
                      std::move(allowed));
   }
 
@@ -131,7 +130,7 @@ LinearWeights readQkv(Reader& reader, const std::string& block, std::int64_t dim
 
 VitBlockWeights readBlock(Reader& reader, const VitConfig& config, std::int64_t number, bool scaled) {
   const VitNames& names = reader.names();
-  const std::string block = fmt::format("{}{}.", names.blocks, number);
+  const std::string block = formatted("{}{}.", names.blocks, number);
   const std::int64_t dim = config.embedDim;
   VitBlockWeights weights;
   weights.norm1 = reader.norm(block + names.norm1, dim);
@@ -161,12 +160,12 @@ void readSizes(VitConfig& config, const VitMetadata& metadata, const Reader& rea
   if (const auto imageSize = metadata.dimension("image_size")) {
     if (config.patchSize == 0 || *imageSize % config.patchSize != 0) {
       throw metadata.error("image_size", std::to_string(*imageSize),
-                           fmt::format("it must be a multiple of the patch size {}", config.patchSize));
+                           formatted("it must be a multiple of the patch size {}", config.patchSize));
     }
     config.gridSize = *imageSize / config.patchSize;
   }
 
-  const std::int64_t hidden = reader.look(fmt::format("{}0.{}weight", names.blocks, names.fc1), 2)[0];
+  const std::int64_t hidden = reader.look(formatted("{}0.{}weight", names.blocks, names.fc1), 2)[0];
   const std::optional<double> ratio = metadata.positive("mlp_ratio");
   config.mlpDim = ratio ? std::llround(*ratio * static_cast<double>(config.embedDim)) : hidden;
 
@@ -180,17 +179,17 @@ void readTheRest(VitConfig& config, const VitMetadata& metadata, bool isDinov2) 
     config.numHeads = *heads;
   } else {
     config.numHeads = config.embedDim / 64;
-    config.assumptions.push_back(fmt::format("{} heads of 64 channels (num_heads is not given)", config.numHeads));
+    config.assumptions.push_back(formatted("{} heads of 64 channels (num_heads is not given)", config.numHeads));
   }
   if (config.numHeads < 1 || config.embedDim % config.numHeads != 0) {
     throw metadata.error("num_heads", std::to_string(config.numHeads),
-                         fmt::format("it must divide the width {} of the model; where it is not given, heads are "
-                                     "taken to have 64 channels", config.embedDim));
+                         formatted("it must divide the width {} of the model; where it is not given, heads are "
+                                   "taken to have 64 channels", config.embedDim));
   }
   if (const auto epsilon = metadata.positive("epsilon")) {
     config.epsilon = *epsilon;
   } else {
-    config.assumptions.push_back(fmt::format("layer norm epsilon {} (epsilon is not given)", config.epsilon));
+    config.assumptions.push_back(formatted("layer norm epsilon {} (epsilon is not given)", config.epsilon));
   }
   config.geluTanh = metadata.word("approximate", {"none", "tanh"}) == "tanh";
   metadata.word("pool", {"token"});
@@ -228,7 +227,7 @@ VitWeights vitWeightsFrom(const std::filesystem::path& path, const TensorMap& te
   weights.classToken = reader.take(names.classToken, {1, 1, dim}, {dim});
   weights.positions = reader.take(names.positions, {1, count, dim}, {count, dim});
   // timm's plain models have no LayerScale, its DINOv2 has.
-  const bool scaled = isDinov2 || reader.has(fmt::format("{}0.{}", names.blocks, names.scale1));
+  const bool scaled = isDinov2 || reader.has(formatted("{}0.{}", names.blocks, names.scale1));
   for (std::int64_t number = 0; number < config.depth; ++number) {
     weights.blocks.push_back(readBlock(reader, config, number, scaled));
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,11 +54,37 @@ std::string variantRefusal(const Variant<Problem, Tile>& variant, const DeviceFa
   return device.empty() ? variant.refusal(facts, problem) : device;
 }
 
+// What may be asked of a variant's tile, and what it takes by itself for a problem that it can compute: for people.
+struct TileFieldInfo {
+  const char* name;
+  uint32_t least, most, step;
+  std::optional<uint32_t> builtIn;
+};
+struct VariantInfo {
+  std::string refusal;  // why it cannot compute the problem on this device; "" if it can
+  std::vector<TileFieldInfo> tile;
+};
+
 // The position of a variant; the number of variants if none has the name.
 template <class Problem, class Tile>
 size_t findVariant(std::span<const Variant<Problem, Tile>> variants, const std::string& name) {
   return static_cast<size_t>(std::find_if(variants.begin(), variants.end(), [&](const auto& v) { return name == v.name; }) -
                              variants.begin());
+}
+
+// `name` is that of one of the variants.
+template <class Problem, class Tile>
+VariantInfo describeVariant(std::span<const Variant<Problem, Tile>> variants, const std::string& name, const DeviceFacts& facts,
+                            const Problem& problem) {
+  const Variant<Problem, Tile>& variant = variants[findVariant(variants, name)];
+  VariantInfo info{variantRefusal(variant, facts, problem), {}};
+  std::optional<Tile> builtIn;
+  if (info.refusal.empty() && variant.builtIn != nullptr) builtIn = variant.builtIn(facts, problem);
+  for (const TileField<Tile>& field : variant.fields) {
+    info.tile.push_back({field.name, field.least, field.most, field.step, {}});
+    if (builtIn) info.tile.back().builtIn = (*builtIn).*(field.member);
+  }
+  return info;
 }
 
 // Sets the tile that is asked for. Returns why it cannot run; "" if it can.

@@ -16,15 +16,6 @@
 namespace saccade::core {
 namespace {
 
-std::pair<const ShaderModuleCode*, std::span<const uint32_t>> view(
-    const std::pair<const ShaderModuleCode*, std::vector<uint32_t>>& key) {
-  return {key.first, key.second};
-}
-
-std::pair<const ShaderModuleCode*, std::span<const uint32_t>> view(const Pipelines::Request& request) {
-  return {request.shader, request.specialisation};
-}
-
 // Calls work(0) ... work(count - 1), on as many threads as the machine has cores, and waits. The first exception is thrown again.
 void forEachAtOnce(size_t count, size_t threads, const std::function<void(size_t)>& work) {
   std::atomic<size_t> next = 0;
@@ -55,16 +46,14 @@ void forEachAtOnce(size_t count, size_t threads, const std::function<void(size_t
 
 template <class A, class B>
 bool Pipelines::Before::operator()(const A& a, const B& b) const {
-  const auto x = view(a), y = view(b);
-  if (x.first != y.first) return std::less<>()(x.first, y.first);
-  return std::lexicographical_compare(x.second.begin(), x.second.end(), y.second.begin(), y.second.end());
+  if (a.shader != b.shader) return std::less<>()(a.shader, b.shader);
+  if (a.subgroupSize != b.subgroupSize) return a.subgroupSize < b.subgroupSize;
+  return std::lexicographical_compare(a.specialisation.begin(), a.specialisation.end(), b.specialisation.begin(), b.specialisation.end());
 }
 
-Pipelines::Pipelines(const DeviceFunctions& functions, VkDevice device, VkPipelineCache cache,
-                     const VkAllocationCallbacks* callbacks, bool feedback, bool specialiseFirst, double unknownPace,
-                     const DebugUtils& debugUtils, const Log& log)
-    : functions_(functions), device_(device), cache_(cache), callbacks_(callbacks), feedback_(feedback), specialiseFirst_(specialiseFirst),
-      unknownPace_(unknownPace), debugUtils_(debugUtils), log_(log) {
+Pipelines::Pipelines(const DeviceFunctions& functions, const DeviceFacts& facts, VkDevice device, VkPipelineCache cache,
+                     const VkAllocationCallbacks* callbacks, const DebugUtils& debugUtils, const Log& log)
+    : functions_(functions), facts_(facts), device_(device), cache_(cache), callbacks_(callbacks), debugUtils_(debugUtils), log_(log) {
   const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(PushConstants)};
   VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   info.pushConstantRangeCount = 1;
@@ -112,8 +101,8 @@ void Pipelines::createAndKeep(const Request& request) {
   bool inserted = false;
   try {
     const std::lock_guard lock(mutex_);
-    Key key(request.shader, {request.specialisation.begin(), request.specialisation.end()});
-    inserted = pipelines_.try_emplace(std::move(key), pipeline, unknownPace_).second;
+    Key key{request.shader, {request.specialisation.begin(), request.specialisation.end()}, request.subgroupSize};
+    inserted = pipelines_.try_emplace(std::move(key), pipeline, isCpu(facts_) ? kUnknownCpuPace : kUnknownGpuPace).second;
   } catch (...) {
     functions_.vkDestroyPipeline(device_, pipeline, callbacks_);
     throw;
@@ -125,7 +114,9 @@ void Pipelines::createAndKeep(const Request& request) {
 VkPipeline Pipelines::create(const Request& request) {
   const ShaderModuleCode& shader = *request.shader;
   std::vector<uint32_t> code = spirvOf(shader);
-  if (specialiseFirst_) code = specialise(code, request.specialisation, unrolledConstants(shader));
+  // Such a driver gets modules that have their specialisation constants already, but for those that unroll loops: its code would
+  // be too long.
+  if (isPlainCpu(facts_)) code = specialise(code, request.specialisation, unrolledConstants(shader));
   VkShaderModuleCreateInfo moduleInfo{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   moduleInfo.codeSize = code.size() * sizeof code[0];
   moduleInfo.pCode = code.data();
@@ -144,13 +135,20 @@ VkPipeline Pipelines::create(const Request& request) {
   feedback.pipelineStageCreationFeedbackCount = 1;
   feedback.pPipelineStageCreationFeedbacks = &stage;
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
-  if (feedback_) info.pNext = &feedback;
+  if (facts_.apiVersion >= VK_API_VERSION_1_3) info.pNext = &feedback;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = &constants;
   info.layout = layout_;
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, nullptr, request.subgroupSize};
+  // Without the feature the device has one size, and subgroupSizeRefusal has seen to it that it is this one.
+  if (request.subgroupSize != 0 && facts_.subgroupSizeControl) {
+    info.stage.pNext = &size;
+    if (facts_.computeFullSubgroups) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   VkPipeline pipeline = VK_NULL_HANDLE;
   const auto begin = std::chrono::steady_clock::now();
   const VkResult result = functions_.vkCreateComputePipelines(device_, cache_, 1, &info, callbacks_, &pipeline);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compute pipelines of a context: created at first use, shared by all plans, keyed by module and specialisation.
+// Compute pipelines of a context: created at first use, shared by all plans, keyed by module, specialisation and subgroup size.
 #pragma once
 
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "api/log.hpp"
 #include "device/debug_utils.hpp"
+#include "device/facts.hpp"
 #include "device/functions.hpp"
 #include "kernels/pace.hpp"
 #include "kernels/shader_table.hpp"
@@ -27,11 +27,9 @@ struct Pipeline {
 
 class Pipelines {
  public:
-  // With `feedback` the driver is asked whether it found a pipeline in `cache`: needs Vulkan 1.3 of the device. With `specialiseFirst`
-  // it gets modules that have their specialisation constants already, but for those that unroll loops: the code of such a driver
-  // would be too long.
-  Pipelines(const DeviceFunctions& functions, VkDevice device, VkPipelineCache cache,
-            const VkAllocationCallbacks* callbacks, bool feedback, bool specialiseFirst, double unknownPace, const DebugUtils& debugUtils, const Log& log);
+  // What is passed by reference must outlive the Pipelines.
+  Pipelines(const DeviceFunctions& functions, const DeviceFacts& facts, VkDevice device, VkPipelineCache cache,
+            const VkAllocationCallbacks* callbacks, const DebugUtils& debugUtils, const Log& log);
   ~Pipelines();
   Pipelines(const Pipelines&) = delete;
   Pipelines& operator=(const Pipelines&) = delete;
@@ -39,6 +37,7 @@ class Pipelines {
   struct Request {
     const ShaderModuleCode* shader;
     std::span<const uint32_t> specialisation;  // specialisation[i] is the constant with constant_id i
+    uint32_t subgroupSize = 0;                 // that the shader relies on; 0: any will do
     Pipeline* pipeline = nullptr;              // the answer: lives as long as the Pipelines
   };
 
@@ -50,7 +49,11 @@ class Pipelines {
   SaccadeContextStatistics statistics() const;
 
  private:
-  using Key = std::pair<const ShaderModuleCode*, std::vector<uint32_t>>;
+  struct Key {
+    const ShaderModuleCode* shader;
+    std::vector<uint32_t> specialisation;
+    uint32_t subgroupSize;
+  };
   // Compares a key with a request as well, so that looking one up allocates nothing.
   struct Before {
     using is_transparent = void;
@@ -63,11 +66,10 @@ class Pipelines {
   VkPipeline create(const Request& request);
 
   const DeviceFunctions& functions_;
+  const DeviceFacts& facts_;
   VkDevice device_;
   VkPipelineCache cache_;
   const VkAllocationCallbacks* callbacks_;
-  bool feedback_, specialiseFirst_;
-  double unknownPace_;
   const DebugUtils& debugUtils_;
   const Log& log_;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "api/text.hpp"
+#include "text/formatted.hpp"
+#include "kernels/matrix_shape.hpp"
+#include "kernels/tile.hpp"
 #include "plan/tensor.hpp"
 
 namespace saccade::core {
@@ -29,13 +31,35 @@ const char* needsWorkGroup128(const DeviceFacts& facts) {
   return "";
 }
 
+constexpr const char* kWorkGroup128 = "work-groups of 128 invocations and 16 KiB of shared memory, which Vulkan guarantees";
+
 // Elsewhere other kernels are faster, and nobody would choose it.
 const char* needsPlainCpu(const DeviceFacts& facts) {
   return isPlainCpu(facts) ? "" : "needs a CPU device with subgroups of 4 and without native access (64-bit integers, 8- and 16-bit storage)";
 }
 
+constexpr const char* kPlainCpu = "a CPU device with subgroups of 4 and without native access";
+
+// The kernel takes work-groups of 4 subgroups and at most what every device has of shared memory.
+const char* needsMatrixUnits(const DeviceFacts& facts) {
+  if (const char* refusal = matrixUnitsRefusal(facts); *refusal != '\0') return refusal;
+  if (4 * matrixSubgroupSize(facts) > maxLocalSize(facts)) return "needs work-groups of 4 subgroups, more than maxComputeWorkGroupInvocations";
+  return "";
+}
+
+const char* needsConversions(const DeviceFacts& facts) {
+  if (const char* refusal = matrixUnitsRefusal(facts); *refusal != '\0') return refusal;
+  if (!facts.cooperativeMatrixConversions) return "needs the feature cooperativeMatrixConversions (VK_NV_cooperative_matrix2), enabled";
+  if (facts.apiVersion < VK_API_VERSION_1_3 || !facts.maintenance4) return "needs Vulkan 1.3 and the feature maintenance4, enabled";
+  return "";
+}
+
+constexpr const char* kMatrixUnits = "cooperative matrices of fp16 with fp32 sums (VK_KHR_cooperative_matrix, vulkanMemoryModel, shaderFloat16)";
+
+constexpr const char* kConversions = "what coopmat needs, cooperativeMatrixConversions (VK_NV_cooperative_matrix2), Vulkan 1.3 and maintenance4";
+
 constexpr uint32_t kUnrolledRows = 1u << SPEC_LOCAL_SIZE | 1u << SPEC_HEAD_DIM_QK | 1u << SPEC_HEAD_DIM_V | 1u << SPEC_KEYS;
-constexpr uint32_t kUnrolledTiles = kUnrolledRows | 1u << SPEC_CHANNELS;
+constexpr uint32_t kUnrolledTiles = kUnrolledRows | 1u << SPEC_CHANNELS | 1u << SPEC_COLUMNS | 1u << SPEC_ROWS_EACH;
 constexpr uint32_t kUnrolledMatmul = 1u << MATMUL_SPEC_LOCAL_SIZE | 1u << MATMUL_SPEC_ROWS | 1u << MATMUL_SPEC_COLUMNS |
                                      1u << MATMUL_SPEC_CHUNK | 1u << MATMUL_SPEC_TURNS;
 
@@ -44,7 +68,11 @@ const KernelEntry kRegistry[] = {
      "one query row per invocation, K and V streamed through uniform loads; for CPU devices and small subgroups", true, anywhere,
      kUnrolledRows},
     {"scalar_tiled", SACCADE_OPERATOR_ATTENTION,
-     "tiles of Q, K and V in shared memory, register blocks; for any GPU", true, needsWorkGroup128, kUnrolledTiles},
+     "tiles of Q, K and V in shared memory, register blocks; for any GPU", true, needsWorkGroup128, kUnrolledTiles,
+     "scalar_tiled", kWorkGroup128},
+    {"flash_decode", SACCADE_OPERATOR_ATTENTION,
+     "few query rows: K and V go once from memory to registers, work-groups share the keys of a row; for any GPU", true, needsWorkGroup128,
+     kUnrolledTiles, "flash_decode", kWorkGroup128},
     {"split_kv", SACCADE_OPERATOR_ATTENTION,
      "scalar_rows for short queries: heads of a group share their keys, work-groups share the keys of a row", true, anywhere,
      kUnrolledRows, "scalar_rows"},
@@ -52,16 +80,26 @@ const KernelEntry kRegistry[] = {
      "scalar_rows over copies of K and V in fp32, for 16-bit types on CPU devices", true, anywhere, kUnrolledRows,
      "scalar_rows"},
     {"channel_lanes", SACCADE_OPERATOR_ATTENTION,
-     "channels over the invocations, four query rows share K and V; for CPU drivers that index arrays lane by lane", true, needsPlainCpu},
+     "channels over the invocations, four query rows share K and V; for CPU drivers that index arrays lane by lane", true, needsPlainCpu, 0,
+     "channel_lanes", kPlainCpu},
+    {"coopmat", SACCADE_OPERATOR_ATTENTION,
+     "both products on matrix units, scores compared with their rows' references where they are; for fp16 on GPUs", true,
+     matrixUnitsRefusal, 0, "coopmat", kMatrixUnits, true},
+    {"coopmat2", SACCADE_OPERATOR_ATTENTION,
+     "coopmat whose weights are converted from sums to operands, without shared memory between the products", true, needsConversions, 0,
+     "coopmat2", kConversions, true},
     {"widen", SACCADE_OPERATOR_ATTENTION, "copies K and V as fp32 for widened_rows", false, anywhere},
-    {"combine", SACCADE_OPERATOR_ATTENTION, "merges what the work-groups of split_kv found", false, anywhere},
+    {"combine", SACCADE_OPERATOR_ATTENTION, "merges what the work-groups of split_kv and flash_decode found", false, anywhere},
     {"weights", SACCADE_OPERATOR_ATTENTION,
      "attention weights in two passes over the keys, no scores stored; runs beside the kernel that computes out", false, anywhere,
      kUnrolledRows},
     {"matmul_rows", SACCADE_OPERATOR_MATMUL,
      "one row of a per invocation, b streamed through uniform loads; for CPU devices and small subgroups", true, anywhere},
     {"matmul_tiled", SACCADE_OPERATOR_MATMUL,
-     "tiles of a and b in shared memory, register blocks; for any GPU", true, needsWorkGroup128, kUnrolledMatmul},
+     "tiles of a and b in shared memory, register blocks; for any GPU", true, needsWorkGroup128, kUnrolledMatmul,
+     "matmul_tiled", kWorkGroup128},
+    {"matmul_coopmat", SACCADE_OPERATOR_MATMUL,
+     "tiles of a and b in shared memory, multiplied by matrix units; for fp16", true, needsMatrixUnits, 0, "matmul_coopmat", kMatrixUnits},
     {"layer_norm", SACCADE_OPERATOR_LAYER_NORM, "one row per work-group, on CPU devices one per invocation; statistics in two passes", true, anywhere},
     {"softmax", SACCADE_OPERATOR_SOFTMAX, "one row per work-group: maximum, sum, quotients", true, anywhere},
     {"activation", SACCADE_OPERATOR_ACTIVATION, "a few elements per invocation", true, anywhere},
@@ -103,13 +141,26 @@ std::string leftOutModules(const KernelEntry& entry) {
   return text;
 }
 
+bool isMadeFor(const char* kernel, SaccadeDtype dtype) {
+  const std::string stem = formatted("{}_{}_", kernelEntry(kernel).module, dtypeName(dtype));
+  const auto table = shaderTable();
+  return std::any_of(table.begin(), table.end(), [&](const ShaderModuleCode& shader) {
+    return shader.name == stem + "native" || shader.name == stem + "portable";
+  });
+}
+
 const ShaderModuleCode& shaderFor(const char* kernel, SaccadeDtype dtype, const DeviceFacts& facts) {
   const std::string stem = formatted("{}_{}_", kernelEntry(kernel).module, dtypeName(dtype));
   const ShaderModuleCode* best = nullptr;
   const char* leftOut = "";
+  bool needsNative = false;
   for (const ShaderModuleCode& shader : shaderTable()) {
     const bool native = shader.name == stem + "native";
-    if ((!native && shader.name != stem + "portable") || (native && !hasNativeAccess(facts))) continue;
+    if (!native && shader.name != stem + "portable") continue;
+    if (native && !hasNativeAccess(facts)) {
+      needsNative = true;
+      continue;
+    }
     if (*shader.leftOut != '\0') {
       leftOut = shader.leftOut;
     } else if (best == nullptr || native) {
@@ -117,8 +168,10 @@ const ShaderModuleCode& shaderFor(const char* kernel, SaccadeDtype dtype, const 
     }
   }
   if (best == nullptr) {
-    refuseUnsupported("dtype", "kernel {} has no shader for {} here{}{}", kernel, dtypeName(dtype),
-                      *leftOut == '\0' ? "" : ": ", leftOut);
+    const char* why = *leftOut != '\0' ? leftOut
+                      : needsNative   ? "it needs 64-bit integers, 8- and 16-bit storage and subgroup votes"
+                                      : "the kernel is not made for it";
+    refuseUnsupported("dtype", "kernel {} has no shader for {} here: {}", kernel, dtypeName(dtype), why);
   }
   return *best;
 }

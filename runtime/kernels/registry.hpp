@@ -21,6 +21,8 @@ struct KernelEntry {
   const char* (*deviceRefusal)(const DeviceFacts& facts);  // "" if the device can run it; static storage
   uint32_t unrolled = 0;  // bit i: the specialisation constant i is how often a loop of the module is unrolled
   const char* module = name;  // its shaders are called <module>_<dtype>_<native|portable>: variants may share one
+  const char* needs = "";     // what deviceRefusal looks for, for people; "" if it refuses no device
+  bool roundsWeights = false; // attention: weights are rounded to the tensors' dtype before they are multiplied with V
 };
 
 std::span<const KernelEntry> kernelRegistry();
@@ -36,6 +38,9 @@ std::string leftOutModules(const KernelEntry& entry);
 
 // The KernelEntry::unrolled of a module.
 uint32_t unrolledConstants(const ShaderModuleCode& shader);
+
+// Whether there are modules of a kernel for a dtype at all, left out of this build or not.
+bool isMadeFor(const char* kernel, SaccadeDtype dtype);
 
 // The module of a kernel for a dtype on a device: the native one if device and build have it, else the portable one. Refuses if
 // this build left both out.

@@ -39,7 +39,8 @@ enum Opcode : uint32_t {  // 3.52
   OpUGreaterThan = 172,
   OpULessThan = 176,
   OpUGreaterThanEqual = 174,
-  OpULessThanEqual = 178
+  OpULessThanEqual = 178,
+  OpBitwiseAnd = 199
 };
 
 // Of 32-bit unsigned integers and bools; none of an operation that the kernels' constants do not use, or without a result.
@@ -62,6 +63,7 @@ std::optional<uint32_t> evaluate(uint32_t opcode, std::span<const uint32_t> x) {
     case OpULessThan: return a < b;
     case OpUGreaterThanEqual: return a >= b;
     case OpULessThanEqual: return a <= b;
+    case OpBitwiseAnd: return a & b;
     default: return std::nullopt;
   }
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/text.hpp"
+#include "text/formatted.hpp"
 #include "device/facts.hpp"
 
 namespace saccade::core {

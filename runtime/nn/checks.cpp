@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/checks.hpp"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include "text/formatted.hpp"
 
 #include <algorithm>
 
@@ -18,17 +16,17 @@ bool fits(const Shape& shape, const Shape& wanted) {
 }  // namespace
 
 void refuse(const std::string& field, const std::string& value, const std::string& allowed) {
-  throw Error(Status::InvalidArgument, field, fmt::format("{} is {}, but {}", field, value, allowed));
+  throw Error(Status::InvalidArgument, field, formatted("{} is {}, but {}", field, value, allowed));
 }
 
-std::string shapeText(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
+std::string shapeText(const Shape& shape) { return formatted("[{}]", joined(shape, ",")); }
 
 void requireShape(const Tensor& tensor, const std::string& field, const Shape& shape) {
   if (!tensor) {
-    refuse(field, "absent", fmt::format("a tensor {} is needed", shapeText(shape)));
+    refuse(field, "absent", formatted("a tensor {} is needed", shapeText(shape)));
   }
   if (!fits(tensor.shape(), shape)) {
-    refuse(field, shapeText(tensor.shape()), fmt::format("its shape must be {} (-1: any size)", shapeText(shape)));
+    refuse(field, shapeText(tensor.shape()), formatted("its shape must be {} (-1: any size)", shapeText(shape)));
   }
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
 #include <saccade/nn.hpp>
 #include <utility>
 
 #include "nn/checks.hpp"
 #include "nn/projection.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::nn {
 
@@ -16,14 +16,14 @@ void requireHeads(std::int64_t numHeads, std::int64_t numHeadsKv) {
     refuse("num_heads", std::to_string(numHeads), "it must be at least 1");
   }
   if (numHeadsKv < 1 || numHeads % numHeadsKv != 0) {
-    refuse("num_heads_kv", std::to_string(numHeadsKv), fmt::format("it must divide num_heads {}", numHeads));
+    refuse("num_heads_kv", std::to_string(numHeadsKv), formatted("it must divide num_heads {}", numHeads));
   }
 }
 
 void requireMultiple(const Tensor& weight, const std::string& field, std::int64_t of) {
   requireShape(weight, field + ".weight", {-1, -1});
   if (weight.size(0) < 1 || weight.size(0) % of != 0) {
-    refuse(field + ".weight", shapeText(weight.shape()), fmt::format("its rows must be a multiple of {}", of));
+    refuse(field + ".weight", shapeText(weight.shape()), formatted("its rows must be a multiple of {}", of));
   }
 }
 
@@ -112,8 +112,8 @@ void MultiheadAttention::forward(Stream& stream, Workspace& workspace, const Ten
 
   const std::int64_t queryEnd = options.queryEnd == -1 ? x.size(1) : options.queryEnd;
   if (options.queryBegin < 0 || options.queryBegin > queryEnd || queryEnd > x.size(1)) {
-    refuse("queryBegin .. queryEnd", fmt::format("{} .. {}", options.queryBegin, queryEnd),
-           fmt::format("it must be a range of the {} tokens of x", x.size(1)));
+    refuse("queryBegin .. queryEnd", formatted("{} .. {}", options.queryBegin, queryEnd),
+           formatted("it must be a range of the {} tokens of x", x.size(1)));
   }
   if ((options.causal == Causal::BottomRight && queryEnd != x.size(1)) ||
       (options.causal == Causal::TopLeft && options.queryBegin != 0)) {

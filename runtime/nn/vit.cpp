@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
 #include <mutex>
 #include <saccade/nn.hpp>
@@ -8,6 +7,7 @@
 #include "io/position_embedding.hpp"
 #include "nn/checks.hpp"
 #include "nn/projection.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::nn {
 
@@ -60,19 +60,19 @@ Vit::Vit(const Device& device, VitConfig config, VitWeights weights) {
   requireShape(weights.patch.weight, "patch.weight", {dim, config.channels, config.patchSize, config.patchSize});
   if (config.patchSize < 1 || config.imageSize < config.patchSize || config.imageSize % config.patchSize != 0) {
     refuse("imageSize", std::to_string(config.imageSize),
-           fmt::format("it must be a multiple of the patch size {}", config.patchSize));
+           formatted("it must be a multiple of the patch size {}", config.patchSize));
   }
   const std::int64_t side = config.imageSize / config.patchSize;
   const auto requireValues = [](const std::vector<float>& values, const std::string& field, std::int64_t count) {
     if (values.size() != static_cast<std::size_t>(count)) {
-      refuse(field, fmt::format("a list of {} values", values.size()), fmt::format("{} are needed", count));
+      refuse(field, formatted("a list of {} values", values.size()), formatted("{} are needed", count));
     }
   };
   requireValues(weights.classToken, "classToken", dim);
   requireValues(weights.positions, "positions", (1 + side * side) * dim);
   requireShape(weights.norm.weight, "norm.weight", {dim});
   if (weights.blocks.size() != static_cast<std::size_t>(config.depth) || config.depth < 1) {
-    refuse("blocks", std::to_string(weights.blocks.size()), fmt::format("the depth is {}, at least 1", config.depth));
+    refuse("blocks", std::to_string(weights.blocks.size()), formatted("the depth is {}, at least 1", config.depth));
   }
   if (config.numClasses > 0) {
     requireLinear(weights.head, "head", config.numClasses, dim);
@@ -90,7 +90,7 @@ void Vit::checkCall(const Tensor& images, const VitOutputs& outputs) const {
   for (const int axis : {2, 3}) {
     if (images.size(axis) < config.patchSize || images.size(axis) % config.patchSize != 0) {
       refuse("images", shapeText(images.shape()),
-             fmt::format("height and width must be multiples of the patch size {}", config.patchSize));
+             formatted("height and width must be multiples of the patch size {}", config.patchSize));
     }
   }
   const std::int64_t batch = images.size(0);
@@ -110,8 +110,8 @@ void Vit::checkCall(const Tensor& images, const VitOutputs& outputs) const {
   check(outputs.states, "states", {config.depth + 1, batch, tokens, config.embedDim});
   for (const auto& [block, probs] : outputs.probs) {
     if (block < 0 || block >= config.depth) {
-      refuse("probs", fmt::format("for block {}", block),
-             fmt::format("the model has blocks 0 .. {}", config.depth - 1));
+      refuse("probs", formatted("for block {}", block),
+             formatted("the model has blocks 0 .. {}", config.depth - 1));
     }
     check(probs, "probs", {batch, config.numHeads, tokens, tokens});
   }

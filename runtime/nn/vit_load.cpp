@@ -18,7 +18,9 @@ io::DType storageOf(Dtype dtype) {
     case Dtype::BF16: return io::DType::BF16;
     case Dtype::None:
     case Dtype::U8:
-    case Dtype::I32: break;
+    case Dtype::I32:
+    case Dtype::F8E4M3:
+    case Dtype::I8: break;
   }
   refuse("dtype", "no floating-point type", "a model computes in F32, F16 or BF16");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/activation.hpp"
 
-#include "api/text.hpp"
+#include "text/formatted.hpp"
 #include "kernels/choose.hpp"
 #include "ops/common.hpp"
 #include "ops/rows.hpp"
@@ -14,7 +14,7 @@ std::string always(const DeviceFacts&, const ActivationProblem&) { return ""; }
 Estimate estimate(const DeviceFacts&, const ActivationProblem&) {
   return {1, "the only kernel of this operator"};
 }
-const Variant<ActivationProblem> kVariants[] = {{"activation", always, estimate}};
+const Variant<ActivationProblem> kActivationVariants[] = {{"activation", always, estimate}};
 
 // Rows that follow each other without a gap in both tensors become one long row.
 void foldRows(Tensor& x, const Tensor& out) {
@@ -42,10 +42,10 @@ ActivationProblem validateActivation(const SaccadeActivationDesc& desc) {
 
 PlanDraft planActivation(const DeviceFacts& facts, const ActivationProblem& p,
                          const std::string& forcedKernel) {
-  const auto choice = choose<ActivationProblem, NoTile>(kVariants, facts, p, p.kernel, forcedKernel);
+  const auto choice = choose<ActivationProblem, NoTile>(kActivationVariants, facts, p, p.kernel, forcedKernel);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_ACTIVATION;
-  draft.kernel = kVariants[choice.index].name;
+  draft.kernel = kActivationVariants[choice.index].name;
   draft.reason = choice.reason;
   draft.label = formatted("{} {} {} x{}", draft.kernel, activationName(p.activation), dtypeName(p.x.dtype),
                             sizesText(p.x));

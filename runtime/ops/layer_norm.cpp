@@ -3,10 +3,11 @@
 
 #include <cmath>
 
-#include "api/text.hpp"
 #include "kernels/choose.hpp"
 #include "ops/common.hpp"
 #include "ops/rows.hpp"
+#include "plan/rounding.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::core {
 
@@ -19,7 +20,7 @@ std::string always(const DeviceFacts&, const LayerNormProblem&) { return ""; }
 Estimate estimate(const DeviceFacts&, const LayerNormProblem&) {
   return {1, "the only kernel of this operator"};
 }
-const Variant<LayerNormProblem> kVariants[] = {{"layer_norm", always, estimate}};
+const Variant<LayerNormProblem> kLayerNormVariants[] = {{"layer_norm", always, estimate}};
 
 }  // namespace
 
@@ -51,10 +52,10 @@ LayerNormProblem validateLayerNorm(const SaccadeLayerNormDesc& desc) {
 
 PlanDraft planLayerNorm(const DeviceFacts& facts, const LayerNormProblem& p,
                         const std::string& forcedKernel) {
-  const auto choice = choose<LayerNormProblem, NoTile>(kVariants, facts, p, p.kernel, forcedKernel);
+  const auto choice = choose<LayerNormProblem, NoTile>(kLayerNormVariants, facts, p, p.kernel, forcedKernel);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_LAYER_NORM;
-  draft.kernel = kVariants[choice.index].name;
+  draft.kernel = kLayerNormVariants[choice.index].name;
   draft.reason = choice.reason;
   draft.label = formatted("{} {} x{}{}", draft.kernel, dtypeName(p.x.dtype), sizesText(p.x),
                             p.weight.present() ? " weight bias" : "");
@@ -68,7 +69,7 @@ PlanDraft planLayerNorm(const DeviceFacts& facts, const LayerNormProblem& p,
   if (something) {
     StepDraft step = makeRowsStep(facts, draft.kernel.c_str(), p.x, p.out, p.epsilon, {0, 1, 2, 3});
     const uint32_t localSize = step.specialisation[0];
-    if (localSize <= LAYER_NORM_NARROW) step.groups = (step.groups + localSize - 1) / localSize;
+    if (localSize <= LAYER_NORM_NARROW) step.groups = divideUp(step.groups, localSize);
     step.specialisation.push_back(p.weight.present());
     draft.steps.push_back(std::move(step));
   }

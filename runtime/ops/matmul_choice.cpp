@@ -5,7 +5,8 @@
 #include <bit>
 #include <span>
 
-#include "api/text.hpp"
+#include "plan/rounding.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::core {
 namespace {
@@ -22,7 +23,15 @@ Estimate estimateTiled(const DeviceFacts& facts, const MatmulProblem&) {
   return {2, "tiles in shared memory are read once by a whole work-group"};
 }
 
-uint64_t roundUp(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
+std::string matricesRefusal(const DeviceFacts&, const MatmulProblem& problem) {
+  if (problem.a.dtype == SACCADE_DTYPE_F16) return "";
+  return formatted("multiplies matrices of f16, and these are of {}", dtypeName(problem.a.dtype));
+}
+
+Estimate estimateMatrices(const DeviceFacts& facts, const MatmulProblem&) {
+  if (isCpu(facts)) return {40, "a CPU device only imitates matrix units"};
+  return {1, "matrix units multiply faster than all else"};
+}
 
 // Rows and columns of an invocation. The sums of the largest do not fit the registers of a CPU, but stay in
 // its cache; more columns cost the driver's compile time and gain nothing. Where each element of b has to be
@@ -71,10 +80,56 @@ MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
 MatmulTile tiledTile(const DeviceFacts&, const MatmulProblem& problem) {
   const MatmulTile big{128, 64, 64, 8, 4, 16};
   const MatmulTile small{128, 32, 32, 4, 2, 16};
-  const uint64_t groups = (roundUp(problem.rows, big.rows) / big.rows) *
-                          (roundUp(problem.columns, big.columns) / big.columns) * problem.batch0 *
-                          problem.batch1;
+  const uint64_t groups = divideUp(problem.rows, big.rows) * divideUp(problem.columns, big.columns) * problem.batch0 * problem.batch1;
   return groups >= 256 ? big : small;
+}
+
+uint64_t workGroups(const MatmulTile& tile, const MatmulProblem& problem) {
+  return divideUp(problem.rows, tile.rows) * divideUp(problem.columns, tile.columns) * problem.batch0 * problem.batch1;
+}
+
+void settleSizes(MatmulTile& tile) {
+  tile.localSize = tile.subgroupsDown * tile.subgroupsAcross * tile.matrix.subgroupSize;
+  tile.rows = tile.subgroupsDown * tile.rowsEach * tile.matrix.m;
+  tile.columns = tile.subgroupsAcross * tile.columnsEach * tile.matrix.n;
+}
+
+// Whether a subgroup has registers for its sums, the operands at hand and 32 other values of each invocation. A register is taken to
+// be as wide as the narrowest subgroup, and there to be 256 of them, 128 where they are narrow: what the compilers of real devices
+// then take does not spill.
+bool fitsRegisters(const DeviceFacts& facts, const MatmulTile& tile) {
+  const uint64_t registers = facts.minSubgroupSize < 32 ? 128 : 256;
+  const MatrixShape& matrix = tile.matrix;
+  const uint64_t sums = uint64_t{tile.rowsEach} * tile.columnsEach * matrix.m * matrix.n * 4;
+  const uint64_t operands = (uint64_t{tile.columnsEach} * matrix.n + matrix.m) * matrix.k * 2;
+  const uint64_t others = uint64_t{32} * matrix.subgroupSize * 4;
+  return sums + operands + others <= registers * facts.minSubgroupSize * 4;
+}
+
+// As the shader lays it out: lines of the chunk, later fp32 results of a row of matrices.
+uint64_t sharedBytes(const MatmulTile& tile) {
+  const uint64_t pitch = tile.chunk / 4 + 1, resultPitch = tile.columnsEach * tile.matrix.n / 2 + 2;
+  const uint64_t staged = uint64_t{tile.rows + tile.columns} * pitch;
+  const uint64_t results = uint64_t{tile.subgroupsDown} * tile.subgroupsAcross * tile.matrix.m * resultPitch;
+  return std::max(staged, results) * 8;
+}
+
+// 2 x 2 subgroups, each with as many matrices as it can hold. Small problems get more and smaller work-groups, and so do CPU
+// devices, which take long to compile large ones. Deep chunks mean fewer barriers, and registers to read ahead with.
+MatmulTile matricesTile(const DeviceFacts& facts, const MatmulProblem& problem) {
+  MatmulTile tile{};
+  tile.matrix = *pickMatrixShape(facts, VK_COMPONENT_TYPE_FLOAT16_KHR, VK_COMPONENT_TYPE_FLOAT32_KHR);
+  tile.subgroupsDown = tile.subgroupsAcross = 2;
+  tile.chunk = std::max(facts.minSubgroupSize < 32 ? 16u : 32u, tile.matrix.k);
+  for (const Blocking each : {Blocking{4, 4}, {4, 2}, {3, 2}, {2, 2}, {1, 1}}) {
+    tile.rowsEach = each.rows;
+    tile.columnsEach = each.columns;
+    settleSizes(tile);
+    const bool tooLarge = !fitsRegisters(facts, tile) || sharedBytes(tile) > facts.maxComputeSharedMemorySize;
+    if (each.rows > 1 && (tooLarge || (isCpu(facts) && each.rows > 2))) continue;
+    if (workGroups(tile, problem) >= 128 || each.rows == 2) break;
+  }
+  return tile;
 }
 
 // An invocation holds all its sums, and its code is unrolled over them.
@@ -98,6 +153,22 @@ std::string settleTiled(const DeviceFacts& facts, const MatmulProblem&, MatmulTi
   tile.rows = 8 * tile.rowsEach;
   tile.columns = 16 * tile.columnsEach;
   const uint64_t bytes = uint64_t{tile.rows + tile.columns} * (tile.chunk + 1) * sizeof(float);
+  if (bytes <= facts.maxComputeSharedMemorySize) return "";
+  return formatted("rows_each is {}, columns_each {} and chunk {}, which needs {} bytes of shared memory; this device has {}",
+                     tile.rowsEach, tile.columnsEach, tile.chunk, bytes, facts.maxComputeSharedMemorySize);
+}
+
+std::string settleMatrices(const DeviceFacts& facts, const MatmulProblem&, MatmulTile& tile) {
+  if (tile.chunk % tile.matrix.k != 0) {
+    return formatted("chunk is {}; it must be a multiple of {}, the depth of a matrix on this device", tile.chunk, tile.matrix.k);
+  }
+  settleSizes(tile);
+  if (!fitsRegisters(facts, tile)) {
+    return formatted("rows_each is {} and columns_each {}; a subgroup of {} has no registers for the sums of {} matrices of {} x {}",
+                     tile.rowsEach, tile.columnsEach, tile.matrix.subgroupSize, tile.rowsEach * tile.columnsEach, tile.matrix.m,
+                     tile.matrix.n);
+  }
+  const uint64_t bytes = sharedBytes(tile);
   if (bytes <= facts.maxComputeSharedMemorySize) return "";
   return formatted("rows_each is {}, columns_each {} and chunk {}, which needs {} bytes of shared memory; this device has {}",
                      tile.rowsEach, tile.columnsEach, tile.chunk, bytes, facts.maxComputeSharedMemorySize);
@@ -133,6 +204,20 @@ std::vector<MatmulTile> otherTiledTiles(const DeviceFacts& facts, const MatmulPr
   return tiles;
 }
 
+std::vector<MatmulTile> otherMatricesTiles(const DeviceFacts& facts, const MatmulProblem& problem) {
+  std::vector<MatmulTile> tiles;
+  for (const Blocking each : {Blocking{1, 1}, {2, 2}, {4, 2}, {2, 4}, {4, 4}}) {
+    for (const uint32_t chunk : {32u, 64u}) {
+      MatmulTile tile = matricesTile(facts, problem);
+      tile.rowsEach = each.rows;
+      tile.columnsEach = each.columns;
+      tile.chunk = chunk;
+      tiles.push_back(tile);
+    }
+  }
+  return tiles;
+}
+
 using Field = TileField<MatmulTile>;
 constexpr Field kRowsFields[] = {{"rows_each", &MatmulTile::rowsEach, 1, 8, 1},
                                  {"columns_each", &MatmulTile::columnsEach, 1, 64, 1},
@@ -140,19 +225,23 @@ constexpr Field kRowsFields[] = {{"rows_each", &MatmulTile::rowsEach, 1, 8, 1},
 constexpr Field kTiledFields[] = {{"rows_each", &MatmulTile::rowsEach, 1, 8, 1},
                                   {"columns_each", &MatmulTile::columnsEach, 1, 8, 1},
                                   {"chunk", &MatmulTile::chunk, 4, 64, 4}};
+constexpr Field kMatricesFields[] = {{"rows_each", &MatmulTile::rowsEach, 1, 8, 1},
+                                     {"columns_each", &MatmulTile::columnsEach, 1, 8, 1},
+                                     {"chunk", &MatmulTile::chunk, 8, 64, 8}};
 
 using MatmulVariant = Variant<MatmulProblem, MatmulTile>;
-constexpr MatmulVariant kVariants[] = {
+constexpr MatmulVariant kMatmulVariants[] = {
     {"matmul_rows", always, estimateRows, rowsTile, kRowsFields, settleRows, otherRowsTiles},
     {"matmul_tiled", always, estimateTiled, tiledTile, kTiledFields, settleTiled, otherTiledTiles},
+    {"matmul_coopmat", matricesRefusal, estimateMatrices, matricesTile, kMatricesFields, settleMatrices, otherMatricesTiles},
 };
 
 }  // namespace
 
 MatmulChoice chooseMatmul(const DeviceFacts& facts, const MatmulProblem& problem, const std::string& forced, const TuningTable& tuning) {
   const KernelRequest* tuned = tuning.empty() ? nullptr : tuning.find(tuningKey(problem));
-  const auto choice = choose<MatmulProblem, MatmulTile>(kVariants, facts, problem, problem.kernel, forced, tuned);
-  const MatmulVariant& variant = kVariants[choice.index];
+  const auto choice = choose<MatmulProblem, MatmulTile>(kMatmulVariants, facts, problem, problem.kernel, forced, tuned);
+  const MatmulVariant& variant = kMatmulVariants[choice.index];
   return {variant.name, choice.tile, tileText(variant.name, variant.fields, choice.tile), choice.reason};
 }
 
@@ -164,12 +253,16 @@ std::string tuningKey(const MatmulProblem& p) {
 }
 
 std::vector<std::string> matmulCandidates(const DeviceFacts& facts, const MatmulProblem& problem) {
-  return listCandidates<MatmulProblem, MatmulTile>(kVariants, facts, problem);
+  return listCandidates<MatmulProblem, MatmulTile>(kMatmulVariants, facts, problem);
+}
+
+VariantInfo matmulVariantInfo(const DeviceFacts& facts, const MatmulProblem& problem, const std::string& kernel) {
+  return describeVariant<MatmulProblem, MatmulTile>(kMatmulVariants, kernel, facts, problem);
 }
 
 std::string matmulRequestRefusal(const DeviceFacts& facts, const KernelRequest& request) {
-  const size_t index = findVariant<MatmulProblem, MatmulTile>(kVariants, request.kernel);
-  return index == std::size(kVariants) ? "it is not a variant of matmul" : tileRefusal(facts, kVariants[index].fields, request);
+  const size_t index = findVariant<MatmulProblem, MatmulTile>(kMatmulVariants, request.kernel);
+  return index == std::size(kMatmulVariants) ? "it is not a variant of matmul" : tileRefusal(facts, kMatmulVariants[index].fields, request);
 }
 
 }  // namespace saccade::core

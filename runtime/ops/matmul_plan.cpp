@@ -5,11 +5,12 @@
 
 #include "kernels/parameter_pool.hpp"
 #include "ops/common.hpp"
+#include "plan/rounding.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::core {
 
 using uint = uint32_t;
-#include "api/text.hpp"
 #include "matmul_params.h"
 
 namespace {
@@ -22,9 +23,7 @@ uint32_t layoutOf(uint32_t strideAcross, uint32_t strideDepth) {
   return strideAcross == 1 ? MATMUL_LAYOUT_ACROSS : MATMUL_LAYOUT_ANY;
 }
 
-uint32_t blocks(uint32_t size, uint32_t step) {
-  return static_cast<uint32_t>((uint64_t{size} + step - 1) / step);
-}
+uint32_t blocks(uint32_t size, uint32_t step) { return static_cast<uint32_t>(divideUp(size, step)); }
 
 // A batch axis whose products follow each other like rows, with one b for all, becomes more rows of one
 // product.
@@ -116,6 +115,12 @@ StepDraft makeMatmulStep(const DeviceFacts& facts, const MatmulProblem& p, const
   step.specialisation[MATMUL_SPEC_COLUMNS] = tile.columnsEach;
   step.specialisation[MATMUL_SPEC_CHUNK] = tile.chunk;
   step.specialisation[MATMUL_SPEC_TURNS] = turns(tile, params.bStrideColumn * dtypeBytes(p.a.dtype));
+  step.specialisation[MATMUL_SPEC_M] = tile.matrix.m;
+  step.specialisation[MATMUL_SPEC_N] = tile.matrix.n;
+  step.specialisation[MATMUL_SPEC_K] = tile.matrix.k;
+  step.specialisation[MATMUL_SPEC_SUBGROUPS_DOWN] = tile.subgroupsDown;
+  step.specialisation[MATMUL_SPEC_SUBGROUPS_ACROSS] = tile.subgroupsAcross;
+  step.subgroupSize = tile.matrix.subgroupSize;
   step.setParams(params);
   step.groups = uint64_t{params.rowBlocks} * params.columnBlocks * p.batch0 * p.batch1;
   const int a = tile.exchanged ? slots.b : slots.a;

@@ -4,16 +4,16 @@
 #include "kernels/registry.hpp"
 #include "ops/common.hpp"
 #include "ops/matmul_plan.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::core {
 
 using uint = uint32_t;
-#include "api/text.hpp"
 #include "ops_params.h"
 
 namespace {
 
-enum Slot { kImage, kWeight, kBias, kResidual, kOut, kScratch };
+enum PatchEmbedSlot { kImage, kWeight, kBias, kResidual, kOut, kScratch };
 
 void checkPatchSize(uint32_t patchSize, const Tensor& image) {
   if (patchSize == 0) refuse("patchSize", "patchSize is 0; it must be at least 1");

@@ -3,6 +3,7 @@
 
 #include "kernels/registry.hpp"
 #include "ops/common.hpp"
+#include "plan/rounding.hpp"
 
 namespace saccade::core {
 
@@ -49,7 +50,7 @@ StepDraft makeChunkedRowsStep(const DeviceFacts& facts, const char* kernel, cons
   const uint32_t localSize = groupSize(facts, 128), steps = isCpu(facts) ? 64 : 4;
   const uint64_t chunk = uint64_t{localSize} * steps;
   RowsParams params = makeParams(x, out);
-  params.chunks = static_cast<uint32_t>((x.sizes[3] + chunk - 1) / chunk);
+  params.chunks = static_cast<uint32_t>(divideUp(x.sizes[3], chunk));
   StepDraft step;
   step.shader = &shaderFor(kernel, x.dtype, facts);
   step.specialisation = {localSize, steps};

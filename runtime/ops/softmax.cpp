@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/softmax.hpp"
 
-#include "api/text.hpp"
+#include "text/formatted.hpp"
 #include "kernels/choose.hpp"
 #include "ops/common.hpp"
 #include "ops/rows.hpp"
@@ -13,7 +13,7 @@ std::string always(const DeviceFacts&, const SoftmaxProblem&) { return ""; }
 Estimate estimate(const DeviceFacts&, const SoftmaxProblem&) {
   return {1, "the only kernel of this operator"};
 }
-const Variant<SoftmaxProblem> kVariants[] = {{"softmax", always, estimate}};
+const Variant<SoftmaxProblem> kSoftmaxVariants[] = {{"softmax", always, estimate}};
 
 }  // namespace
 
@@ -28,10 +28,10 @@ SoftmaxProblem validateSoftmax(const SaccadeSoftmaxDesc& desc) {
 }
 
 PlanDraft planSoftmax(const DeviceFacts& facts, const SoftmaxProblem& p, const std::string& forcedKernel) {
-  const auto choice = choose<SoftmaxProblem, NoTile>(kVariants, facts, p, p.kernel, forcedKernel);
+  const auto choice = choose<SoftmaxProblem, NoTile>(kSoftmaxVariants, facts, p, p.kernel, forcedKernel);
   PlanDraft draft;
   draft.op = SACCADE_OPERATOR_SOFTMAX;
-  draft.kernel = kVariants[choice.index].name;
+  draft.kernel = kSoftmaxVariants[choice.index].name;
   draft.reason = choice.reason;
   draft.label = formatted("{} {} x{}", draft.kernel, dtypeName(p.x.dtype), sizesText(p.x));
   draft.flops = static_cast<double>(p.x.elements()) * 5;  // maximum, difference, exponential, sum, quotient

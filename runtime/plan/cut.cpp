@@ -5,10 +5,11 @@
 
 #include "api/context.hpp"
 #include "plan/plan.hpp"
+#include "plan/rounding.hpp"
 
 namespace saccade::core {
 
-uint64_t dispatchesFor(uint64_t groups, uint32_t maxGroups) { return (groups + maxGroups - 1) / maxGroups; }
+uint64_t dispatchesFor(uint64_t groups, uint32_t maxGroups) { return divideUp(groups, maxGroups); }
 
 uint32_t groupsPerDispatch(const Step& step, double budget, uint32_t maxGroups) {
   const double fit = budget / (step.workOfGroup * step.pipeline->pace.millisecondsPerUnit());

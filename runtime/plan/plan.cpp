@@ -33,7 +33,7 @@ SaccadePlan realisePlan(Context& context, PlanDraft draft) {
   std::unique_ptr<SaccadePlanT, Release> plan(new SaccadePlanT{&context, std::move(draft)});
   context.planCount()++;
   std::vector<Pipelines::Request> requests;
-  for (const StepDraft& step : plan->draft.steps) requests.push_back({step.shader, step.specialisation});
+  for (const StepDraft& step : plan->draft.steps) requests.push_back({step.shader, step.specialisation, step.subgroupSize});
   context.pipelines().get(requests);
   plan->steps.reserve(plan->draft.steps.size());
   for (size_t i = 0; i < requests.size(); i++) {

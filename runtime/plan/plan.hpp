@@ -20,7 +20,7 @@ namespace saccade::core {
 
 class Context;
 
-constexpr size_t kMaxBuffersPerDispatch = 13;
+constexpr size_t kMaxBuffersPerDispatch = 14;
 
 // The layout of shaders/include/push.glsl.
 struct PushConstants {
@@ -29,7 +29,7 @@ struct PushConstants {
   uint32_t reserved;
   uint64_t buffers[kMaxBuffersPerDispatch];
 };
-static_assert(sizeof(PushConstants) == 120);
+static_assert(sizeof(PushConstants) == 128, "every device has 128 bytes of push constants");
 
 // One range that the record call takes.
 struct Slot {
@@ -42,6 +42,8 @@ struct Slot {
 struct StepDraft {
   const ShaderModuleCode* shader = nullptr;
   std::vector<uint32_t> specialisation;  // by constant_id
+  // Of whatever size the shader relies on; 0: any will do. The device gives it (subgroupSizeRefusal), and work-groups are a multiple of it.
+  uint32_t subgroupSize = 0;
   std::vector<std::byte> params;
   uint64_t groups = 0;                   // below 2^32
   // For cutting long work by time. 0: an equal share of what the plan computes or moves, whichever is more.

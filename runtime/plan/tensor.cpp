@@ -110,7 +110,9 @@ uint32_t dtypeBytes(SaccadeDtype dtype) {
     case SACCADE_DTYPE_I32: return 4;
     case SACCADE_DTYPE_F16:
     case SACCADE_DTYPE_BF16: return 2;
-    case SACCADE_DTYPE_U8: return 1;
+    case SACCADE_DTYPE_U8:
+    case SACCADE_DTYPE_F8E4M3:
+    case SACCADE_DTYPE_I8: return 1;
     default: return 0;
   }
 }
@@ -123,6 +125,8 @@ const char* dtypeName(SaccadeDtype dtype) {
     case SACCADE_DTYPE_BF16: return "bf16";
     case SACCADE_DTYPE_U8: return "u8";
     case SACCADE_DTYPE_I32: return "i32";
+    case SACCADE_DTYPE_F8E4M3: return "f8e4m3";
+    case SACCADE_DTYPE_I8: return "i8";
     case SACCADE_DTYPE_MAX_ENUM: break;
   }
   return "unknown";

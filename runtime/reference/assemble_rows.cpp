@@ -2,15 +2,13 @@
 #include "reference/assemble_rows.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "io/special_values.hpp"
 #include "reference/visibility.hpp"
 
 namespace saccade::reference {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Packed results lie token by token: out [totalQ,Hq,Dv], lse [Hq,totalQ].
 AttentionResult assemblePacked(const AttentionProblem& packed, const RowFunction& rowFunction) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference/attention.hpp"
 
-#include <limits>
 #include <utility>
 
+#include "io/special_values.hpp"
 #include "reference/assemble_rows.hpp"
 #include "reference/normalizers.hpp"
 #include "reference/visibility.hpp"
@@ -11,8 +11,6 @@
 namespace saccade::reference {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The keys that a row sees, with their scores. A score of -inf hides its key, wherever it comes from.
 Row gatherRow(const AttentionProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i) {

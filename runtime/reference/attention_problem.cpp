@@ -2,10 +2,30 @@
 #include "reference/attention_problem.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace saccade::reference {
 
 namespace {
+
+// What the elements of k or v stand for: each times the scale of its block, which counts as NaN unless it is finite.
+std::vector<double> scaledValues(const io::TensorData& stored, const std::optional<io::TensorData>& scale, std::int64_t block,
+                                 bool packed) {
+  std::vector<double> values = stored.toDoubles();
+  if (!scale) {
+    return values;
+  }
+  const std::vector<double> factors = scale->toDoubles();
+  const std::array<std::int64_t, 4> steps = broadcastStrides({scale->shape()[0], scale->shape()[1], scale->shape()[2], 1});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const io::Shape at = io::unflatten(i, stored.shape());
+    const std::int64_t entry = packed ? 0 : at[0], token = packed ? at[0] : at[2];
+    const std::int64_t index = entry * steps[0] + at[1] * steps[1] + (block == 0 ? 0 : token / block) * steps[2];
+    const double factor = factors[static_cast<std::size_t>(index)];
+    values[i] *= std::isfinite(factor) ? factor : std::numeric_limits<double>::quiet_NaN();
+  }
+  return values;
+}
 
 std::array<std::int64_t, 4> fourSizes(const io::TensorData& tensor) {
   const io::Shape& shape = tensor.shape();
@@ -51,8 +71,8 @@ OwnedProblem problemFromCase(const io::AttentionCase& given) {
   problem.headDimV = given.headDimV;
 
   owned.q = given.q.toDoubles();
-  owned.k = given.k.toDoubles();
-  owned.v = given.v.toDoubles();
+  owned.k = scaledValues(given.k, given.kScale, given.scaleBlock, given.packed);
+  owned.v = scaledValues(given.v, given.vScale, given.scaleBlock, given.packed);
   problem.q = viewOf(given.q, owned.q, given.packed);
   problem.k = viewOf(given.k, owned.k, given.packed);
   problem.v = viewOf(given.v, owned.v, given.packed);

@@ -34,7 +34,8 @@ struct View4 {
 // The strides of a row-major array of that shape, 0 along sizes of 1.
 std::array<std::int64_t, 4> broadcastStrides(const std::array<std::int64_t, 4>& shape);
 
-// One attention call on values as they are stored, widened to double. The memory belongs to the caller.
+// One attention call on values as they are stored, widened to double; quantised keys and values are multiplied by their scales
+// there. The memory belongs to the caller.
 struct AttentionProblem {
   std::int64_t batch = 0;  // with cuSeqlens: the number of sequences
   std::int64_t numHeadsQ = 0;

@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <stdexcept>
+
+#include "io/special_values.hpp"
 
 namespace saccade::reference {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Element {
   double expected = 0;

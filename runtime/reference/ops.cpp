@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <numbers>
+
+#include "io/special_values.hpp"
 
 namespace saccade::reference {
 
@@ -90,12 +91,11 @@ std::vector<Real> layerNorm(std::span<const Real> x, std::span<const Real> weigh
 
 template <typename Real>
 std::vector<Real> softmax(std::span<const Real> x, std::int64_t rows, std::int64_t n) {
-  constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
   std::vector<Real> out(x.size(), Real{0});
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::span<const Real> values =
         x.subspan(static_cast<std::size_t>(row * n), static_cast<std::size_t>(n));
-    Real highest = -kInfinity;
+    Real highest = static_cast<Real>(-kInfinity);
     for (const Real value : values) {
       highest = std::isnan(value) || value > highest ? value : highest;
       if (std::isnan(highest)) {

@@ -3,17 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "io/special_values.hpp"
 #include "reference/assemble_rows.hpp"
 #include "reference/visibility.hpp"
 
 namespace saccade::reference {
 
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // One query row: its visible keys and their scores; then what a formulation makes of them.
 struct FloatRow {

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include <fmt/format.h>
-
 #include "standalone/device_state.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::runtime {
 namespace {
@@ -15,7 +14,7 @@ std::uint64_t roundedUp(std::uint64_t bytes) {
   constexpr std::uint64_t kMultiple = 16;
   if (bytes > std::numeric_limits<std::uint64_t>::max() - kMultiple) {
     throw Error(Status::OutOfMemory, "",
-                fmt::format("a buffer of {} bytes is larger than any memory", bytes));
+                formatted("a buffer of {} bytes is larger than any memory", bytes));
   }
   return std::max((bytes + kMultiple - 1) / kMultiple * kMultiple, kMultiple);
 }
@@ -25,8 +24,8 @@ void checkLimits(const DeviceFacts& facts, std::uint64_t bytes) {
   if (facts.maxBufferSize != 0) limit = std::min(limit, facts.maxBufferSize);
   if (bytes > limit) {
     throw Error(Status::OutOfMemory, "",
-                fmt::format("a buffer of {} bytes was asked for, but {} allows at most {} in one buffer",
-                            bytes, facts.deviceName, limit));
+                formatted("a buffer of {} bytes was asked for, but {} allows at most {} in one buffer",
+                          bytes, facts.deviceName, limit));
   }
 }
 
@@ -49,7 +48,7 @@ Buffer::Buffer(DeviceState& device, std::uint64_t bytes, BufferUse use)
     info.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
   }
   const VkResult result = device.allocator().createBuffer(info, use, placed_);
-  device.check(result, fmt::format("allocate {} bytes of device memory", size_).c_str());
+  device.check(result, formatted("allocate {} bytes of device memory", size_).c_str());
   device.memory().add(size_);
   if (use == BufferUse::Device) {
     VkBufferDeviceAddressInfo address{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "standalone/convert.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include <fmt/format.h>
-
+#include "io/e4m3.hpp"
 #include "io/half.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::runtime {
 namespace {
@@ -39,17 +40,23 @@ Integer exactly(float value) {
   if (!(wide >= std::numeric_limits<Integer>::min() && wide <= std::numeric_limits<Integer>::max()) ||
       std::trunc(wide) != wide) {
     throw Error(Status::InvalidArgument, "values",
-                fmt::format("values holds {}, but this dtype holds only integers from {} to {}", value,
-                            static_cast<std::int64_t>(std::numeric_limits<Integer>::min()),
-                            static_cast<std::int64_t>(std::numeric_limits<Integer>::max())));
+                formatted("values holds {}, but this dtype holds only integers from {} to {}", value,
+                          static_cast<std::int64_t>(std::numeric_limits<Integer>::min()),
+                          static_cast<std::int64_t>(std::numeric_limits<Integer>::max())));
   }
   return static_cast<Integer>(wide);
 }
 
+// What quantising wants: the nearest integer, the even one of two, within the range.
+std::int8_t nearestInt8(float value) {
+  if (std::isnan(value)) return exactly<std::int8_t>(value);
+  return static_cast<std::int8_t>(std::nearbyint(std::clamp(value, -128.0f, 127.0f)));
+}
+
 [[noreturn]] void refuse(Dtype dtype) {
   throw Error(Status::InvalidArgument, "dtype",
-              fmt::format("dtype is {}, but a tensor of values needs F32, F16, BF16, U8 or I32",
-                          static_cast<int>(dtype)));
+              formatted("dtype is {}, but a tensor of values needs F32, F16, BF16, U8, I32, F8E4M3 or I8",
+                        static_cast<int>(dtype)));
 }
 
 }  // namespace
@@ -61,6 +68,8 @@ std::vector<std::byte> encode(Dtype dtype, std::span<const float> values) {
     case Dtype::BF16: return encodeAs<std::uint16_t>(values, io::floatToBfloat16);
     case Dtype::U8: return encodeAs<std::uint8_t>(values, exactly<std::uint8_t>);
     case Dtype::I32: return encodeAs<std::int32_t>(values, exactly<std::int32_t>);
+    case Dtype::F8E4M3: return encodeAs<std::uint8_t>(values, io::floatToE4m3);
+    case Dtype::I8: return encodeAs<std::int8_t>(values, nearestInt8);
     case Dtype::None: break;
   }
   refuse(dtype);
@@ -75,6 +84,9 @@ std::vector<float> decode(Dtype dtype, std::span<const std::byte> bytes) {
       return decodeAs<std::uint8_t>(bytes, [](std::uint8_t value) { return static_cast<float>(value); });
     case Dtype::I32:
       return decodeAs<std::int32_t>(bytes, [](std::int32_t value) { return static_cast<float>(value); });
+    case Dtype::F8E4M3: return decodeAs<std::uint8_t>(bytes, io::e4m3ToFloat);
+    case Dtype::I8:
+      return decodeAs<std::int8_t>(bytes, [](std::int8_t value) { return static_cast<float>(value); });
     case Dtype::None: break;
   }
   refuse(dtype);

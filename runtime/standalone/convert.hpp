@@ -11,7 +11,8 @@
 
 namespace saccade::runtime {
 
-// Floats round once to nearest even. Throws Error InvalidArgument where a value for U8 or I32 is not exact.
+// Floats round once to nearest even; F8E4M3 and I8 saturate. Throws Error InvalidArgument where a value for U8 or I32 is not exact,
+// and for a NaN in an integer.
 std::vector<std::byte> encode(Dtype dtype, std::span<const float> values);
 std::vector<float> decode(Dtype dtype, std::span<const std::byte> bytes);
 

@@ -2,8 +2,6 @@
 #include <cstdio>
 #include <filesystem>
 
-#include <fmt/format.h>
-
 #include <saccade/runtime.hpp>
 
 #include "standalone/device_list.hpp"
@@ -11,6 +9,7 @@
 #include "standalone/environment.hpp"
 #include "standalone/instance.hpp"
 #include "standalone/pipeline_cache_file.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade {
 namespace {
@@ -37,7 +36,7 @@ std::vector<DeviceSummary> summariesOf(const std::vector<runtime::ListedDevice>&
 
 std::string noteOn(const DeviceSummary& device, const std::string& select) {
   if (!select.empty() || device.type != DeviceType::Cpu) return "";
-  return fmt::format("no GPU that Saccade can use was found; {}, a CPU device, does the work", device.name);
+  return formatted("no GPU that Saccade can use was found; {}, a CPU device, does the work", device.name);
 }
 
 std::filesystem::path cacheFolderOf(const DeviceOptions& options) {
@@ -46,7 +45,7 @@ std::filesystem::path cacheFolderOf(const DeviceOptions& options) {
   return asked.empty() ? runtime::defaultCacheFolder() : std::filesystem::path(asked);
 }
 
-void sayToUser(const std::string& message) { fmt::print(stderr, "saccade: {}\n", message); }
+void sayToUser(const std::string& message) { std::fputs(formatted("saccade: {}\n", message).c_str(), stderr); }
 
 }  // namespace
 

@@ -4,10 +4,9 @@
 #include <charconv>
 #include <optional>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <saccade/runtime.hpp>
+
+#include "text/formatted.hpp"
 
 namespace saccade {
 namespace {
@@ -21,9 +20,9 @@ std::string lowered(std::string text) {
 std::string listed(std::span<const DeviceSummary> devices) {
   std::string text;
   for (const DeviceSummary& device : devices) {
-    text += fmt::format("\n  {}: {} ({}, {})", device.index, device.name, deviceTypeName(device.type),
-                        device.driver);
-    if (!device.supported) text += fmt::format(", lacks {}", fmt::join(device.missing, ", "));
+    text += formatted("\n  {}: {} ({}, {})", device.index, device.name, deviceTypeName(device.type),
+                      device.driver);
+    if (!device.supported) text += formatted(", lacks {}", joined(device.missing, ", "));
   }
   return text;
 }
@@ -68,19 +67,19 @@ std::size_t chooseNamed(std::span<const DeviceSummary> devices, const std::strin
     if (hit) matches.push_back(i);
   }
   if (matches.empty()) {
-    refuse(fmt::format("no device {} '{}'; give an index or a part of a name of:",
-                       index ? "has index" : "matches", select),
+    refuse(formatted("no device {} '{}'; give an index or a part of a name of:",
+                     index ? "has index" : "matches", select),
            devices);
   }
   if (matches.size() > 1) {
-    refuse(fmt::format("'{}' matches {} devices; give an index or a longer part of the name of:", select,
-                       matches.size()),
+    refuse(formatted("'{}' matches {} devices; give an index or a longer part of the name of:", select,
+                     matches.size()),
            devices);
   }
   const DeviceSummary& device = devices[matches.front()];
   if (!device.supported) {
-    refuse(fmt::format("{} lacks {}, which Saccade requires; there are:", device.name,
-                       fmt::join(device.missing, ", ")),
+    refuse(formatted("{} lacks {}, which Saccade requires; there are:", device.name,
+                     joined(device.missing, ", ")),
            devices);
   }
   return matches.front();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "standalone/device_list.hpp"
 
-#include <fmt/format.h>
-
 #include "standalone/features.hpp"
 #include "standalone/instance.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::runtime {
 namespace {
@@ -43,7 +42,7 @@ DeviceSummary summarise(const Instance& instance, VkPhysicalDevice physicalDevic
   summary.index = index;
   summary.name = properties.properties.deviceName;
   summary.type = typeOf(properties.properties.deviceType);
-  summary.driver = fmt::format("{} {}", driver.driverName, driver.driverInfo);
+  summary.driver = formatted("{} {}", driver.driverName, driver.driverInfo);
   summary.apiVersion = properties.properties.apiVersion;
   summary.missing = missingOf(instance, physicalDevice, summary.apiVersion);
   summary.supported = summary.missing.empty();

@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include <fmt/format.h>
-
 #include "standalone/staging.hpp"
 #include "standalone/stream_state.hpp"
 #include "standalone/tuning.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::runtime {
 namespace {
@@ -113,7 +112,7 @@ void DeviceState::createContext(const VkPhysicalDeviceProperties& properties) {
       .debugUtils = instance_.debugUtils(),
   });
   std::string problem = tuning.problem;
-  if (const char* ignored = context_->info().tuningIgnored; *ignored != '\0') problem = fmt::format("{}: {}", tuningFile_, ignored);
+  if (const char* ignored = context_->info().tuningIgnored; *ignored != '\0') problem = formatted("{}: {}", tuningFile_, ignored);
   if (!problem.empty()) settings_.note += (settings_.note.empty() ? "" : "; ") + problem;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "standalone/environment.hpp"
+#include "text/formatted.hpp"
 
 #include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <system_error>
-
-#include <fmt/format.h>
 
 #include <saccade/saccade.hpp>
 
@@ -23,7 +22,7 @@ bool environmentSwitch(const char* name) {
   if (value == "1") return true;
   throw Error(
       Status::InvalidArgument, name,
-      fmt::format("environment variable {} is '{}', but only 0 (off) and 1 (on) are allowed", name, value));
+      formatted("environment variable {} is '{}', but only 0 (off) and 1 (on) are allowed", name, value));
 }
 
 double environmentMilliseconds(const char* name, double unset) {
@@ -34,8 +33,8 @@ double environmentMilliseconds(const char* name, double unset) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !(value > 0)) {
     throw Error(Status::InvalidArgument, name,
-                fmt::format("environment variable {} is '{}', but only a number of milliseconds above 0 and \"off\" are allowed",
-                            name, text));
+                formatted("environment variable {} is '{}', but only a number of milliseconds above 0 and \"off\" are allowed",
+                          name, text));
   }
   return value;
 }

@@ -8,11 +8,13 @@
 
 #include <saccade/saccade.hpp>
 
+#include "device/newer_vulkan.hpp"
 #include "standalone/vulkan.hpp"
 
 namespace saccade::runtime {
 
-// The feature structures of Vulkan 1.2, chained: what a device has, or what is enabled on it.
+// Feature structures, chained: what a device has, or what is enabled on it. Those of Vulkan 1.2 are always there, those of
+// extensions and later versions once one of their features is enabled: others may not be given to vkCreateDevice.
 class FeatureChain {
  public:
   FeatureChain();
@@ -22,13 +24,18 @@ class FeatureChain {
   VkPhysicalDeviceFeatures2* head() { return &features_; }
   const VkPhysicalDeviceFeatures2* head() const { return &features_; }
 
-  // The switch of a feature, by the names that Requirement uses; NULL for one that the runtime does not know.
-  VkBool32* find(std::string_view structName, std::string_view name);
+  // Switches a feature on, by the names that Requirement uses. False for one that the runtime does not know.
+  bool enable(std::string_view structName, std::string_view name);
+  bool timelineSemaphore() const { return vulkan12_.timelineSemaphore == VK_TRUE; }
 
  private:
   VkPhysicalDeviceFeatures2 features_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
   VkPhysicalDeviceVulkan11Features vulkan11_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES};
   VkPhysicalDeviceVulkan12Features vulkan12_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroupSizes_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
+  VkPhysicalDeviceMaintenance4Features maintenance4_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES};
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+  VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV};
 };
 
 // What the core requires and recommends of a device of Vulkan 1.2 or later, and what the runtime itself

@@ -5,10 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "standalone/buffer.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::runtime {
 
@@ -37,11 +35,11 @@ std::int64_t checkedElementCount(const Shape& shape) {
   for (std::int64_t size : shape) {
     if (size < 0) {
       throw Error(Status::InvalidArgument, "shape",
-                  fmt::format("shape is {}, but sizes must be at least 0", shapeText(shape)));
+                  formatted("shape is {}, but sizes must be at least 0", shapeText(shape)));
     }
     if (size > 0 && count > std::numeric_limits<std::int64_t>::max() / size) {
       throw Error(Status::InvalidArgument, "shape",
-                  fmt::format("shape is {}, which is more than 2^63 - 1 elements", shapeText(shape)));
+                  formatted("shape is {}, which is more than 2^63 - 1 elements", shapeText(shape)));
     }
     count *= size;
   }
@@ -71,7 +69,7 @@ std::int64_t lastOffset(const Shape& shape, const Strides& strides) {
   return offset;
 }
 
-std::string shapeText(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string shapeText(const Shape& shape) { return formatted("[{}]", joined(shape, ", ")); }
 
 Side sideOf(const Tensor& tensor) {
   const std::uint64_t elementBytes = dtypeSize(tensor.dtype());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators as functions: allocate the output, run, wait.
-#include <fmt/format.h>
 
 #include <saccade/runtime.hpp>
 
 #include "standalone/layout.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade {
 namespace {
@@ -12,8 +12,8 @@ namespace {
 void requireAxes(const char* name, const Tensor& tensor, std::size_t least) {
   if (!tensor || tensor.rank() < least) {
     throw Error(Status::InvalidArgument, name,
-                fmt::format("{} has shape {}, but needs at least {} axes", name,
-                            runtime::shapeText(tensor.shape()), least));
+                formatted("{} has shape {}, but needs at least {} axes", name,
+                          runtime::shapeText(tensor.shape()), least));
   }
 }
 

@@ -2,13 +2,12 @@
 // The operators of a stream: a description from tensors, its plan, its buffers, the barrier before it.
 #include <array>
 
-#include <fmt/format.h>
-
 #include <saccade/runtime.hpp>
 
 #include "standalone/buffer.hpp"
 #include "standalone/layout.hpp"
 #include "standalone/stream_state.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade {
 namespace {
@@ -33,18 +32,18 @@ void checkIntegers(const char* name, const Tensor& tensor, const std::vector<std
   if (!tensor) {
     if (known.empty()) return;
     throw Error(Status::InvalidArgument, name,
-                fmt::format("{} is absent, but the host's copy of it has {} entries; give both or neither", name,
-                            known.size()));
+                formatted("{} is absent, but the host's copy of it has {} entries; give both or neither", name,
+                          known.size()));
   }
   if (tensor.dtype() != Dtype::I32 || tensor.shape() != shape || !tensor.isContiguous()) {
     throw Error(Status::InvalidArgument, name,
-                fmt::format("{} has shape {}, but must be a contiguous I32 tensor of shape {}", name,
-                            shapeText(tensor.shape()), shapeText(shape)));
+                formatted("{} has shape {}, but must be a contiguous I32 tensor of shape {}", name,
+                          shapeText(tensor.shape()), shapeText(shape)));
   }
   if (!known.empty() && static_cast<std::int64_t>(known.size()) != tensor.elementCount()) {
     throw Error(Status::InvalidArgument, name,
-                fmt::format("the host's copy of {} has {} entries, but must have {}", name, known.size(),
-                            tensor.elementCount()));
+                formatted("the host's copy of {} has {} entries, but must have {}", name, known.size(),
+                          tensor.elementCount()));
   }
 }
 
@@ -54,7 +53,7 @@ void checkIntegers(const AttentionOptions& options, const AttentionDesc& desc) {
   if (static_cast<bool>(options.cuSeqlensQ) != static_cast<bool>(options.cuSeqlensK)) {
     const char* absent = options.cuSeqlensQ ? "cu_seqlens_k" : "cu_seqlens_q";
     throw Error(Status::InvalidArgument, absent,
-                fmt::format("{} is absent, but packed sequences need both cu_seqlens_q and cu_seqlens_k", absent));
+                formatted("{} is absent, but packed sequences need both cu_seqlens_q and cu_seqlens_k", absent));
   }
   checkIntegers("seqlens_q", options.seqlensQ, options.hostSeqlensQ, {batch});
   checkIntegers("seqlens_k", options.seqlensK, options.hostSeqlensK, {batch});
@@ -76,7 +75,7 @@ class Arguments {
 
   BufferRange required(const char* name, const Tensor& tensor, bool write = false) {
     if (!tensor) {
-      throw Error(Status::InvalidArgument, name, fmt::format("{} is absent, but must be given", name));
+      throw Error(Status::InvalidArgument, name, formatted("{} is absent, but must be given", name));
     }
     return optional(name, tensor, write);
   }
@@ -85,7 +84,7 @@ class Arguments {
     if (!tensor) return {};
     if (tensor.storage()->device() != device_) {
       throw Error(Status::InvalidArgument, name,
-                  fmt::format("{} is on another device than the stream", name));
+                  formatted("{} is on another device than the stream", name));
     }
     accesses_[count_++] = runtime::accessOf(tensor, write);
     kept_.push_back(tensor.storage());
@@ -116,7 +115,7 @@ class Arguments {
  private:
   runtime::StreamState& stream_;
   const std::shared_ptr<runtime::DeviceState>& device_;
-  std::array<Access, 16> accesses_{};  // attention: fifteen tensors and scratch
+  std::array<Access, 18> accesses_{};  // attention: seventeen tensors and scratch
   std::size_t count_ = 0;
   std::vector<std::shared_ptr<const void>> kept_;
 };
@@ -147,6 +146,9 @@ AttentionDesc describeAttention(const Tensor& q, const Tensor& k, const Tensor& 
       .alibiSlopes = optionalDesc(options.alibiSlopes),
       .sink = optionalDesc(options.sink),
       .blockTable = optionalDesc(options.blockTable),
+      .kScale = optionalDesc(options.kScale),
+      .vScale = optionalDesc(options.vScale),
+      .scaleBlock = options.scaleBlock,
       .seqlensQ = static_cast<bool>(options.seqlensQ),
       .seqlensK = static_cast<bool>(options.seqlensK),
       .sequences = sequencesOf(options),
@@ -192,6 +194,8 @@ PlanPtr Stream::attention(const Tensor& q, const Tensor& k, const Tensor& v, con
       .alibiSlopes = arguments.optional("alibi_slopes", options.alibiSlopes),
       .sink = arguments.optional("sink", options.sink),
       .blockTable = arguments.optional("block_table", options.blockTable),
+      .kScale = arguments.optional("k_scale", options.kScale),
+      .vScale = arguments.optional("v_scale", options.vScale),
       .seqlensQ = arguments.optional("seqlens_q", options.seqlensQ),
       .seqlensK = arguments.optional("seqlens_k", options.seqlensK),
       .cuSeqlensQ = arguments.optional("cu_seqlens_q", options.cuSeqlensQ),
@@ -268,8 +272,8 @@ PlanPtr Stream::patchEmbed(const Tensor& image, const Tensor& weight, const Tens
   };
   if (weight.rank() != 4 || weight.size(2) != weight.size(3)) {
     throw Error(Status::InvalidArgument, "weight",
-                fmt::format("weight has shape {}, but must be [embedding, channels, patch, patch]",
-                            shapeText(weight.shape())));
+                formatted("weight has shape {}, but must be [embedding, channels, patch, patch]",
+                          shapeText(weight.shape())));
   }
   const PatchEmbedDesc desc{
       .image = image.desc(),

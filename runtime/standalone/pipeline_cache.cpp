@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "standalone/pipeline_cache.hpp"
+#include "text/formatted.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace saccade::runtime {
 
@@ -16,7 +15,7 @@ PipelineCache::PipelineCache(const DeviceFunctions& vk, VkDevice device, const P
   PipelineCacheContent content;
   if (!file_.empty()) content = readPipelineCache(file_, owner_);
   if (!content.problem.empty()) {
-    sayOnce(fmt::format("the pipeline cache {} is not used: {}; it will be replaced", file_.string(), content.problem));
+    sayOnce(formatted("the pipeline cache {} is not used: {}; it will be replaced", file_.string(), content.problem));
   }
   cache_ = create(content.data);
   // A driver may still refuse what looks right to us.
@@ -41,7 +40,7 @@ void PipelineCache::save(std::uint64_t pipelinesCreated) noexcept {
   try {
     write();
   } catch (const std::exception& error) {
-    sayOnce(fmt::format("pipelines are not kept on disk: {}; SACCADE_CACHE names another folder or switches this off", error.what()));
+    sayOnce(formatted("pipelines are not kept on disk: {}; SACCADE_CACHE names another folder or switches this off", error.what()));
   }
   patience_ = std::max<Clock::duration>(std::chrono::seconds(1), 20 * (Clock::now() - begin));
 }

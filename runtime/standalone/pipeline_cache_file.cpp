@@ -2,7 +2,6 @@
 #include "standalone/pipeline_cache_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "io/atomic_file.hpp"
 #include "io/file_error.hpp"
 #include "standalone/environment.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::runtime {
 namespace {
@@ -85,12 +85,12 @@ const char* problemOfDriverData(std::span<const std::byte> data, const PipelineC
 
 std::string problemOf(const Header& header, const PipelineCacheOwner& owner, std::uint64_t fileBytes) {
   if (header.magic != kMagic) return "it does not begin as one of Saccade's pipeline caches does";
-  if (header.format != kFormat) return fmt::format("its format is {}, this version reads {}", header.format, kFormat);
-  if (header.headerBytes != sizeof(Header)) return fmt::format("its header has {} bytes, not {}", header.headerBytes, sizeof(Header));
+  if (header.format != kFormat) return formatted("its format is {}, this version reads {}", header.format, kFormat);
+  if (header.headerBytes != sizeof(Header)) return formatted("its header has {} bytes, not {}", header.headerBytes, sizeof(Header));
   if (header.libraryVersion != kLibraryVersion) return "it was written by another version of Saccade";
   if (!sameOwner(header.owner, owner)) return "it is of another device or driver";
   if (header.dataBytes != fileBytes - sizeof(Header)) {
-    return fmt::format("it holds {} bytes of data, its header says {}", fileBytes - sizeof(Header), header.dataBytes);
+    return formatted("it holds {} bytes of data, its header says {}", fileBytes - sizeof(Header), header.dataBytes);
   }
   return "";
 }
@@ -128,9 +128,9 @@ std::filesystem::path defaultCacheFolder() {
 
 std::string pipelineCacheFileName(const PipelineCacheOwner& owner) {
   std::string uuid;
-  for (const std::uint8_t byte : owner.uuid) uuid += fmt::format("{:02x}", byte);
-  return fmt::format("pipelines-{}.{}.{}-{:08x}-{:08x}-{:08x}-{}.bin", SACCADE_VERSION_MAJOR, SACCADE_VERSION_MINOR,
-                     SACCADE_VERSION_PATCH, owner.vendorId, owner.deviceId, owner.driverVersion, uuid);
+  for (const std::uint8_t byte : owner.uuid) uuid += formatted("{:02x}", byte);
+  return formatted("pipelines-{}.{}.{}-{:08x}-{:08x}-{:08x}-{}.bin", SACCADE_VERSION_MAJOR, SACCADE_VERSION_MINOR,
+                   SACCADE_VERSION_PATCH, owner.vendorId, owner.deviceId, owner.driverVersion, uuid);
 }
 
 PipelineCacheContent readPipelineCache(const std::filesystem::path& file, const PipelineCacheOwner& owner) {
@@ -139,14 +139,14 @@ PipelineCacheContent readPipelineCache(const std::filesystem::path& file, const 
   const Descriptor descriptor{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (descriptor.number < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return {};
-    return {{}, fmt::format("it cannot be opened ({})", std::generic_category().message(errno))};
+    return {{}, formatted("it cannot be opened ({})", std::generic_category().message(errno))};
   }
   struct stat status{};
   if (::fstat(descriptor.number, &status) != 0 || !S_ISREG(status.st_mode)) return {{}, "it is not a regular file"};
   const auto fileBytes = static_cast<std::uint64_t>(status.st_size);
-  if (fileBytes < sizeof(Header)) return {{}, fmt::format("it has {} bytes, fewer than its header", fileBytes)};
+  if (fileBytes < sizeof(Header)) return {{}, formatted("it has {} bytes, fewer than its header", fileBytes)};
   if (fileBytes > sizeof(Header) + kMostPipelineCacheBytes) {
-    return {{}, fmt::format("it has {} bytes, at most {} are read", fileBytes, sizeof(Header) + kMostPipelineCacheBytes)};
+    return {{}, formatted("it has {} bytes, at most {} are read", fileBytes, sizeof(Header) + kMostPipelineCacheBytes)};
   }
   Header header;
   if (!readAll(descriptor, std::as_writable_bytes(std::span(&header, 1)))) return {{}, "it cannot be read"};
@@ -160,8 +160,8 @@ PipelineCacheContent readPipelineCache(const std::filesystem::path& file, const 
 
 void writePipelineCache(const std::filesystem::path& file, const PipelineCacheOwner& owner, std::span<const std::byte> data) {
   if (data.size() > kMostPipelineCacheBytes) {
-    throw io::FileError(file, "size of the driver's data", fmt::format("{} bytes", data.size()),
-                        fmt::format("at most {} are kept", kMostPipelineCacheBytes));
+    throw io::FileError(file, "size of the driver's data", formatted("{} bytes", data.size()),
+                        formatted("at most {} are kept", kMostPipelineCacheBytes));
   }
   std::error_code error;
   if (!std::filesystem::exists(file.parent_path(), error)) {

@@ -42,7 +42,7 @@ class KeyWriter {
 
 std::string PlanCache::keyOf(const AttentionDesc& d) {
   return KeyWriter('A')(d.q, d.k, d.v, d.out, d.lse, d.probs, d.mask, d.bias, d.alibiSlopes,
-                        d.sink, d.blockTable, d.seqlensQ, d.seqlensK, d.sequences, d.causal, d.windowLeft,
+                        d.sink, d.blockTable, d.kScale, d.vScale, d.scaleBlock, d.seqlensQ, d.seqlensK, d.sequences, d.causal, d.windowLeft,
                         d.windowRight, d.softmaxScale, d.temperature, d.softcap, d.dropout, d.dropoutSeed, d.dropoutOffset, d.normalizer, d.sigmoidBias, d.kernel);
 }
 

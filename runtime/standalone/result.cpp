@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "standalone/vulkan.hpp"
+#include "text/formatted.hpp"
 
 #include <string>
-
-#include <fmt/format.h>
 
 #include <saccade/saccade.hpp>
 
@@ -24,7 +23,7 @@ std::string resultName(VkResult result) {
     case VK_ERROR_TOO_MANY_OBJECTS: return "VK_ERROR_TOO_MANY_OBJECTS";
     case VK_ERROR_FRAGMENTATION: return "VK_ERROR_FRAGMENTATION";
     case VK_ERROR_UNKNOWN: return "VK_ERROR_UNKNOWN";
-    default: return fmt::format("VkResult {}", static_cast<int>(result));
+    default: return formatted("VkResult {}", static_cast<int>(result));
   }
 }
 
@@ -50,11 +49,11 @@ void check(VkResult result, const char* action) {
   if (result == VK_ERROR_DEVICE_LOST) {
     throw Error(
         Status::DeviceLost, "",
-        fmt::format("the device was lost (could not {}); this device and everything made from it are of no "
-                    "further use: open it again",
-                    action));
+        formatted("the device was lost (could not {}); this device and everything made from it are of no "
+                  "further use: open it again",
+                  action));
   }
-  throw Error(statusOf(result), "", fmt::format("could not {}: {}", action, resultName(result)));
+  throw Error(statusOf(result), "", formatted("could not {}: {}", action, resultName(result)));
 }
 
 }  // namespace saccade::runtime

@@ -173,11 +173,22 @@ VKAPI_ATTR void VKAPI_CALL destroyModule(VkDevice, VkShaderModule module, const 
   delete objectOf<Module>(module);
 }
 
+Key keyOf(const std::vector<std::uint32_t>& code, const VkSpecializationInfo& constants, std::uint32_t subgroupSize,
+          VkPipelineShaderStageCreateFlags flags) {
+  Key key{};
+  mix(key, code.data(), code.size() * sizeof code[0]);
+  mix(key, constants.pData, constants.dataSize);
+  mix(key, &subgroupSize, sizeof subgroupSize);
+  mix(key, &flags, sizeof flags);
+  return key;
+}
+
 Bytes binaryOf(const Driver& driver, VkDevice device, VkShaderEXT shader) {
   std::size_t size = 0;
   if (driver.getBinary(device, shader, &size, nullptr) != VK_SUCCESS) return {};
   Bytes binary(size);
-  return driver.getBinary(device, shader, &size, binary.data()) == VK_SUCCESS ? binary : Bytes{};
+  if (driver.getBinary(device, shader, &size, binary.data()) != VK_SUCCESS) binary.clear();
+  return binary;
 }
 
 VkResult createPipeline(VkDevice device, Binaries& cache, const VkComputePipelineCreateInfo& pipelineInfo,
@@ -185,11 +196,13 @@ VkResult createPipeline(VkDevice device, Binaries& cache, const VkComputePipelin
   const std::shared_ptr<Driver> driver = driverOf(device);
   const std::vector<std::uint32_t>& code = objectOf<Module>(pipelineInfo.stage.module)->code;
   const VkSpecializationInfo& constants = *pipelineInfo.stage.pSpecializationInfo;
-  Key key{};
-  mix(key, code.data(), code.size() * sizeof code[0]);
-  mix(key, constants.pData, constants.dataSize);
+  const auto* size = static_cast<const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo*>(pipelineInfo.stage.pNext);
+  const Key key = keyOf(code, constants, size == nullptr ? 0 : size->requiredSubgroupSize, pipelineInfo.stage.flags);
 
-  VkShaderCreateInfoEXT info{VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT};
+  VkShaderCreateInfoEXT info{VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT, size};  // the same structure serves pipelines and shaders
+  if ((pipelineInfo.stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT) != 0) {
+    info.flags = VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+  }
   info.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.pName = pipelineInfo.stage.pName;
   info.pushConstantRangeCount = 1;

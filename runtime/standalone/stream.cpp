@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include <saccade/runtime.hpp>
 
 #include "standalone/convert.hpp"
 #include "standalone/device_state.hpp"
 #include "standalone/layout.hpp"
 #include "standalone/stream_state.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade {
 namespace {
@@ -19,18 +18,18 @@ using runtime::shapeText;
 void requireOnDevice(const Tensor& tensor, const char* name,
                      const std::shared_ptr<runtime::DeviceState>& device) {
   if (!tensor) {
-    throw Error(Status::InvalidArgument, name, fmt::format("{} is absent, but must be given", name));
+    throw Error(Status::InvalidArgument, name, formatted("{} is absent, but must be given", name));
   }
   if (tensor.storage()->device() != device) {
-    throw Error(Status::InvalidArgument, name, fmt::format("{} is on another device than the stream", name));
+    throw Error(Status::InvalidArgument, name, formatted("{} is on another device than the stream", name));
   }
 }
 
 void requireWritable(const Tensor& tensor) {
   if (runtime::elementsAreDistinct(tensor.shape(), tensor.strides())) return;
   throw Error(Status::InvalidArgument, "dst",
-              fmt::format("dst has shape {} and strides {}, but elements that are written must not overlap",
-                          shapeText(tensor.shape()), shapeText(tensor.strides())));
+              formatted("dst has shape {} and strides {}, but elements that are written must not overlap",
+                        shapeText(tensor.shape()), shapeText(tensor.strides())));
 }
 
 // Fills a view whose runs vkCmdFillBuffer, which works on words, cannot address: from runs of the pattern in
@@ -74,8 +73,8 @@ void Stream::copy(const Tensor& dst, const Tensor& src) {
   requireOnDevice(src, "src", device_);
   if (dst.dtype() != src.dtype() || dst.shape() != src.shape()) {
     throw Error(Status::InvalidArgument, "src",
-                fmt::format("src has shape {} and dst {}, but both need one shape and one dtype",
-                            shapeText(src.shape()), shapeText(dst.shape())));
+                formatted("src has shape {} and dst {}, but both need one shape and one dtype",
+                          shapeText(src.shape()), shapeText(dst.shape())));
   }
   requireWritable(dst);
   if (dst.elementCount() == 0) return;

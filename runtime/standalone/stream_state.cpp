@@ -5,9 +5,8 @@
 #include <array>
 #include <limits>
 
-#include <fmt/format.h>
-
 #include "standalone/device_state.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::runtime {
 namespace {
@@ -171,7 +170,7 @@ void StreamState::wait(std::uint64_t submission) {
   if (submission > lastSubmission_) {
     throw Error(
         Status::InvalidArgument, "submission",
-        fmt::format("submission is {}, but this stream's last one is {}", submission, lastSubmission_));
+        formatted("submission is {}, but this stream's last one is {}", submission, lastSubmission_));
   }
   if (submission == 0) return;
   device_.checkUsable();
@@ -210,7 +209,7 @@ void StreamState::recycleFinished() {
 Timestamp StreamState::timestamp() {
   if (device_.timestampValidBits() == 0) {
     throw Error(Status::Unsupported, "timestamp",
-                fmt::format("the compute queue of {} has no clock", device_.summary().name));
+                formatted("the compute queue of {} has no clock", device_.summary().name));
   }
   Recording& target = recording();
   const std::uint32_t inPool = target.queryCount % kQueriesPerPool;
@@ -262,7 +261,7 @@ std::uint64_t StreamState::ticksOf(const Timestamp& timestamp) {
   if (!timestamp.slot_->ticks) wait(timestamp.slot_->submission);
   if (!timestamp.slot_->ticks) {
     throw Error(Status::Driver, "timestamp",
-                fmt::format("{} finished its work without writing the timestamp", device_.summary().name));
+                formatted("{} finished its work without writing the timestamp", device_.summary().name));
   }
   return *timestamp.slot_->ticks;
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
-#include <fmt/format.h>
-
 #include <saccade/runtime.hpp>
 
 #include "standalone/convert.hpp"
 #include "standalone/device_state.hpp"
 #include "standalone/layout.hpp"
 #include "standalone/stream_state.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade {
 namespace {
@@ -17,14 +16,14 @@ std::uint64_t bytesOf(Dtype dtype, const Shape& shape) {
   const std::size_t elementBytes = dtypeSize(dtype);
   if (elementBytes == 0) {
     throw Error(Status::InvalidArgument, "dtype",
-                fmt::format("dtype is {}, but a tensor has one of F32, F16, BF16, U8 and I32",
-                            static_cast<int>(dtype)));
+                formatted("dtype is {}, but a tensor has one of F32, F16, BF16, U8, I32, F8E4M3 and I8",
+                          static_cast<int>(dtype)));
   }
   const auto count = static_cast<std::uint64_t>(runtime::checkedElementCount(shape));
   if (count > std::numeric_limits<std::uint64_t>::max() / 2 / elementBytes) {
     throw Error(
         Status::OutOfMemory, "shape",
-        fmt::format("shape is {}, which needs more bytes than any memory has", runtime::shapeText(shape)));
+        formatted("shape is {}, which needs more bytes than any memory has", runtime::shapeText(shape)));
   }
   return count * elementBytes;
 }
@@ -101,8 +100,8 @@ TensorDesc Tensor::desc() const {
   if (!storage_) return desc;
   if (rank() > 4) {
     throw Error(Status::InvalidArgument, "shape",
-                fmt::format("shape is {}, but an operator takes at most 4 axes; select or reshape first",
-                            runtime::shapeText(shape_)));
+                formatted("shape is {}, but an operator takes at most 4 axes; select or reshape first",
+                          runtime::shapeText(shape_)));
   }
   const std::size_t first = 4 - rank();
   bool allZero = true;
@@ -117,9 +116,9 @@ TensorDesc Tensor::desc() const {
   if (allZero) {
     throw Error(
         Status::InvalidArgument, "strides",
-        fmt::format("a tensor of shape {} repeats one element along every axis, which strides of 0 cannot "
-                    "express; give it one contiguous axis",
-                    runtime::shapeText(shape_)));
+        formatted("a tensor of shape {} repeats one element along every axis, which strides of 0 cannot "
+                  "express; give it one contiguous axis",
+                  runtime::shapeText(shape_)));
   }
   return desc;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include <saccade/runtime.hpp>
 
@@ -10,11 +9,12 @@
 #include "standalone/device_state.hpp"
 #include "standalone/layout.hpp"
 #include "standalone/staging.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade {
 namespace {
 
-void requirePresent(const Tensor& tensor) {
+void requireElements(const Tensor& tensor) {
   if (!tensor) {
     throw Error(Status::InvalidArgument, "tensor", "the tensor is absent: it has no elements to copy");
   }
@@ -23,8 +23,8 @@ void requirePresent(const Tensor& tensor) {
 void requireCount(const Tensor& tensor, std::size_t given, std::size_t needed, const char* unit) {
   if (given == needed) return;
   throw Error(Status::InvalidArgument, "values",
-              fmt::format("{} {} were given, but a tensor of shape {} takes exactly {}", given, unit,
-                          runtime::shapeText(tensor.shape()), needed));
+              formatted("{} {} were given, but a tensor of shape {} takes exactly {}", given, unit,
+                        runtime::shapeText(tensor.shape()), needed));
 }
 
 std::vector<std::byte> readRange(const Tensor& tensor, std::uint64_t begin, std::uint64_t end) {
@@ -41,13 +41,13 @@ bool allPoison(std::span<const std::byte> bytes) {
 }  // namespace
 
 void Tensor::upload(std::span<const float> values) const {
-  requirePresent(*this);
+  requireElements(*this);
   requireCount(*this, values.size(), static_cast<std::size_t>(elementCount()), "values");
   uploadBytes(runtime::encode(dtype_, values));
 }
 
 void Tensor::uploadBytes(std::span<const std::byte> bytes) const {
-  requirePresent(*this);
+  requireElements(*this);
   requireCount(*this, bytes.size(), static_cast<std::size_t>(elementCount()) * dtypeSize(dtype_), "bytes");
   if (bytes.empty()) return;
   if (!isContiguous()) {
@@ -61,7 +61,7 @@ void Tensor::uploadBytes(std::span<const std::byte> bytes) const {
 }
 
 std::vector<std::byte> Tensor::downloadBytes() const {
-  requirePresent(*this);
+  requireElements(*this);
   const runtime::Access range = runtime::accessOf(*this, false);
   std::vector<std::byte> memory = readRange(*this, range.begin, range.end);
   if (isContiguous()) return memory;
@@ -89,7 +89,12 @@ std::vector<std::int32_t> Tensor::downloadInts() const {
                    [](std::byte byte) { return std::to_integer<std::int32_t>(byte); });
     return values;
   }
-  throw Error(Status::InvalidArgument, "dtype", "downloadInts is for tensors of I32 and U8; use download()");
+  if (dtype_ == Dtype::I8) {
+    std::transform(bytes.begin(), bytes.end(), values.begin(),
+                   [](std::byte byte) { return std::int32_t{std::bit_cast<std::int8_t>(byte)}; });
+    return values;
+  }
+  throw Error(Status::InvalidArgument, "dtype", "downloadInts is for tensors of I32, U8 and I8; use download()");
 }
 
 bool Tensor::guardsIntact() const {

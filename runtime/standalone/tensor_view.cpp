@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include <saccade/runtime.hpp>
 
 #include "standalone/buffer.hpp"
 #include "standalone/layout.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade {
 namespace {
@@ -17,15 +16,15 @@ using runtime::shapeText;
   throw Error(Status::InvalidArgument, field, text);
 }
 
-void requirePresent(const Tensor& tensor) {
+void requireViewed(const Tensor& tensor) {
   if (!tensor) refuse("tensor", "the tensor is absent, so there is nothing to view");
 }
 
 std::size_t resolveAxis(int axis, std::size_t rank) {
   const int count = static_cast<int>(rank);
   if (axis < -count || axis >= count) {
-    refuse("axis", fmt::format("axis is {}, but a tensor of {} axes has axes from {} to {}", axis, rank,
-                               -count, count - 1));
+    refuse("axis", formatted("axis is {}, but a tensor of {} axes has axes from {} to {}", axis, rank,
+                             -count, count - 1));
   }
   return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
 }
@@ -77,11 +76,11 @@ std::optional<runtime::Strides> reshapedStrides(const Tensor& tensor, const Shap
 std::int64_t Tensor::size(int axis) const { return shape_[resolveAxis(axis, rank())]; }
 
 Tensor Tensor::slice(int axis, std::int64_t begin, std::int64_t end) const {
-  requirePresent(*this);
+  requireViewed(*this);
   const std::size_t at = resolveAxis(axis, rank());
   if (begin < 0 || end < begin || end > shape_[at]) {
-    refuse("range", fmt::format("the range is [{}, {}), but axis {} of {} allows 0 <= begin <= end <= {}",
-                                begin, end, axis, shapeText(shape_), shape_[at]));
+    refuse("range", formatted("the range is [{}, {}), but axis {} of {} allows 0 <= begin <= end <= {}",
+                              begin, end, axis, shapeText(shape_), shape_[at]));
   }
   Tensor view = *this;
   view.shape_[at] = end - begin;
@@ -91,11 +90,11 @@ Tensor Tensor::slice(int axis, std::int64_t begin, std::int64_t end) const {
 }
 
 Tensor Tensor::select(int axis, std::int64_t index) const {
-  requirePresent(*this);
+  requireViewed(*this);
   const std::size_t at = resolveAxis(axis, rank());
   if (index < 0 || index >= shape_[at]) {
-    refuse("index", fmt::format("index is {}, but axis {} of {} allows 0 to {}", index, axis,
-                                shapeText(shape_), shape_[at] - 1));
+    refuse("index", formatted("index is {}, but axis {} of {} allows 0 to {}", index, axis,
+                              shapeText(shape_), shape_[at] - 1));
   }
   Tensor view = *this;
   view.offset_ += index * strides_[at];
@@ -105,7 +104,7 @@ Tensor Tensor::select(int axis, std::int64_t index) const {
 }
 
 Tensor Tensor::transpose(int axisA, int axisB) const {
-  requirePresent(*this);
+  requireViewed(*this);
   const std::size_t a = resolveAxis(axisA, rank());
   const std::size_t b = resolveAxis(axisB, rank());
   Tensor view = *this;
@@ -115,16 +114,16 @@ Tensor Tensor::transpose(int axisA, int axisB) const {
 }
 
 Tensor Tensor::permute(const std::vector<int>& axes) const {
-  requirePresent(*this);
+  requireViewed(*this);
   Tensor view = *this;
   std::vector<bool> used(rank(), false);
   if (axes.size() != rank()) {
-    refuse("axes", fmt::format("{} axes were given, but {} has {}", axes.size(), shapeText(shape_), rank()));
+    refuse("axes", formatted("{} axes were given, but {} has {}", axes.size(), shapeText(shape_), rank()));
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t from = resolveAxis(axes[i], rank());
     if (used[from]) {
-      refuse("axes", fmt::format("axis {} is named twice, but each must be named once", axes[i]));
+      refuse("axes", formatted("axis {} is named twice, but each must be named once", axes[i]));
     }
     used[from] = true;
     view.shape_[i] = shape_[from];
@@ -134,7 +133,7 @@ Tensor Tensor::permute(const std::vector<int>& axes) const {
 }
 
 Tensor Tensor::unsqueeze(int axis) const {
-  requirePresent(*this);
+  requireViewed(*this);
   const auto at = static_cast<std::ptrdiff_t>(resolveAxis(axis, rank() + 1));
   Tensor view = *this;
   view.shape_.insert(view.shape_.begin() + at, 1);
@@ -143,11 +142,11 @@ Tensor Tensor::unsqueeze(int axis) const {
 }
 
 Tensor Tensor::expand(const Shape& shape) const {
-  requirePresent(*this);
+  requireViewed(*this);
   runtime::checkedElementCount(shape);
   if (shape.size() < rank()) {
-    refuse("shape", fmt::format("shape is {}, but expanding {} keeps at least its {} axes", shapeText(shape),
-                                shapeText(shape_), rank()));
+    refuse("shape", formatted("shape is {}, but expanding {} keeps at least its {} axes", shapeText(shape),
+                              shapeText(shape_), rank()));
   }
   const std::size_t added = shape.size() - rank();
   Tensor view = *this;
@@ -156,8 +155,8 @@ Tensor Tensor::expand(const Shape& shape) const {
   for (std::size_t axis = added; axis < shape.size(); ++axis) {
     const std::int64_t own = shape_[axis - added];
     if (own != 1 && own != shape[axis]) {
-      refuse("shape", fmt::format("shape is {}, but only sizes of 1 in {} can grow", shapeText(shape),
-                                  shapeText(shape_)));
+      refuse("shape", formatted("shape is {}, but only sizes of 1 in {} can grow", shapeText(shape),
+                                shapeText(shape_)));
     }
     if (own == shape[axis]) view.strides_[axis] = strides_[axis - added];
   }
@@ -165,18 +164,18 @@ Tensor Tensor::expand(const Shape& shape) const {
 }
 
 Tensor Tensor::reshape(const Shape& shape) const {
-  requirePresent(*this);
+  requireViewed(*this);
   const Shape resolved = resolveShape(shape, elementCount());
   if (runtime::checkedElementCount(resolved) != elementCount()) {
-    refuse("shape", fmt::format("shape is {}, but {} has {} elements", shapeText(shape), shapeText(shape_),
-                                elementCount()));
+    refuse("shape", formatted("shape is {}, but {} has {} elements", shapeText(shape), shapeText(shape_),
+                              elementCount()));
   }
   const std::optional<runtime::Strides> strides = reshapedStrides(*this, resolved);
   if (!strides) {
     refuse("shape",
-           fmt::format("shape is {}, but the elements of {} lie apart (strides {}) and a view cannot move "
-                       "them; copy to a contiguous tensor first",
-                       shapeText(shape), shapeText(shape_), shapeText(strides_)));
+           formatted("shape is {}, but the elements of {} lie apart (strides {}) and a view cannot move "
+                     "them; copy to a contiguous tensor first",
+                     shapeText(shape), shapeText(shape_), shapeText(strides_)));
   }
   Tensor view = *this;
   view.shape_ = resolved;
@@ -186,9 +185,9 @@ Tensor Tensor::reshape(const Shape& shape) const {
 
 Tensor Tensor::asStrided(const Shape& shape, const std::vector<std::int64_t>& strides,
                          std::int64_t offset) const {
-  requirePresent(*this);
+  requireViewed(*this);
   if (strides.size() != shape.size()) {
-    refuse("strides", fmt::format("{} strides were given for {} axes", strides.size(), shape.size()));
+    refuse("strides", formatted("{} strides were given for {} axes", strides.size(), shape.size()));
   }
   const bool hasElements = runtime::checkedElementCount(shape) > 0;
   const auto elements = static_cast<std::int64_t>(storage_->bytes() / dtypeSize(dtype_));
@@ -197,7 +196,7 @@ Tensor Tensor::asStrided(const Shape& shape, const std::vector<std::int64_t>& st
   room -= offset;
   for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
     if (strides[axis] < 0) {
-      refuse("strides", fmt::format("strides are {}, but they must be at least 0", shapeText(strides)));
+      refuse("strides", formatted("strides are {}, but they must be at least 0", shapeText(strides)));
     }
     if (!hasElements || shape[axis] == 1 || strides[axis] == 0) continue;
     fits = shape[axis] - 1 <= room / strides[axis];
@@ -205,8 +204,8 @@ Tensor Tensor::asStrided(const Shape& shape, const std::vector<std::int64_t>& st
   }
   if (!fits) {
     refuse("strides",
-           fmt::format("a view of shape {} with strides {} at offset {} leaves the memory of {} elements",
-                       shapeText(shape), shapeText(strides), offset, elements));
+           formatted("a view of shape {} with strides {} at offset {} leaves the memory of {} elements",
+                     shapeText(shape), shapeText(strides), offset, elements));
   }
   Tensor view = *this;
   view.shape_ = shape;

@@ -6,9 +6,8 @@
 #include <iterator>
 #include <system_error>
 
-#include <fmt/format.h>
-
 #include "tune/tuning_format.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::runtime {
 namespace {
@@ -19,7 +18,7 @@ std::string fileName(const VkPhysicalDeviceProperties& device) {
   const auto isPlain = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   std::replace_if(name.begin(), name.end(), [&](char c) { return !isPlain(c); }, '_');
   name.erase(std::unique(name.begin(), name.end(), [](char a, char b) { return a == '_' && b == '_'; }), name.end());
-  return fmt::format("tuning-{}-{:08x}-{:08x}-{:08x}.json", name.substr(0, 60), device.vendorID, device.deviceID, device.driverVersion);
+  return formatted("tuning-{}-{:08x}-{:08x}-{:08x}.json", name.substr(0, 60), device.vendorID, device.deviceID, device.driverVersion);
 }
 
 }  // namespace
@@ -31,13 +30,13 @@ Tuning readTuning(const std::string& asked, const std::filesystem::path& cacheFo
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(tuning.file, error);
   const auto cannot = [&](const std::string& why) {
-    tuning.problem = fmt::format("tuning file {} is ignored: {}", tuning.file.string(), why);
+    tuning.problem = formatted("tuning file {} is ignored: {}", tuning.file.string(), why);
     return tuning;
   };
   if (!std::filesystem::exists(status)) return asked.empty() ? tuning : cannot("it does not exist");
   if (!std::filesystem::is_regular_file(status)) return cannot("it is not a regular file");
   const std::uintmax_t bytes = std::filesystem::file_size(tuning.file, error);
-  if (!error && bytes > kMostTuningBytes) return cannot(fmt::format("it has {} bytes, more than the {} that one may have", bytes, kMostTuningBytes));
+  if (!error && bytes > kMostTuningBytes) return cannot(formatted("it has {} bytes, more than the {} that one may have", bytes, kMostTuningBytes));
   std::ifstream stream(tuning.file, std::ios::binary);
   if (!stream) return cannot("it cannot be opened");
   tuning.content.assign(std::istreambuf_iterator<char>(stream), {});

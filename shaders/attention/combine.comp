@@ -1,19 +1,20 @@
 #version 460
 // SPDX-License-Identifier: Apache-2.0
-// Merges the partial results of split_kv. A work-group has CHANNELS channels of a block of rows that parts of the keys were worked on
-// for; an invocation has the row that it had there. A part that saw no key has maximum -inf and weighs nothing.
+// Merges the partial results of split_kv and flash_decode. A work-group has the PARTIAL_ROWS rows of a block that parts of the keys were
+// worked on for; an invocation has CHANNELS channels of one of them. A part that saw no key has maximum -inf and weighs nothing.
 
 #extension GL_GOOGLE_include_directive : require
 #include "attention.glsl"
 
-const uint CHUNKS = (HEAD_DIM_V + CHANNELS - 1) / CHANNELS;
+const uint GROUP_CHANNELS = LOCAL_SIZE / PARTIAL_ROWS * CHANNELS;
+const uint CHUNKS = (HEAD_DIM_V + GROUP_CHANNELS - 1) / GROUP_CHANNELS;
 
 void main() {
   AttentionParams p = ParamsIn(push.params).value;
-  uint lane = gl_LocalInvocationID.x;
+  uint lane = gl_LocalInvocationID.x % PARTIAL_ROWS;
   uint index = groupIndex() / CHUNKS;
-  uint firstChannel = (groupIndex() - index * CHUNKS) * CHANNELS;
-  Block b = blockOf(p, index, 0u, LOCAL_SIZE / FOLD, lane % FOLD);
+  uint firstChannel = (groupIndex() - index * CHUNKS) * GROUP_CHANNELS + gl_LocalInvocationID.x / PARTIAL_ROWS * CHANNELS;
+  Block b = blockOf(p, index, 0u, PARTIAL_ROWS / FOLD, lane % FOLD);
   if (isVacant(b)) return;
   uint row = b.firstRow + lane / FOLD;
 

@@ -88,6 +88,9 @@ void main() {
         }
       }
 
+      if (K_SCALE != 0) {
+        [[unroll]] for (uint c = 0; c < KEYS; c++) s[c] *= keyScaleOfK(p, b, first + c);
+      }
       if (!isPlain(b, first, KEYS)) {
         [[unroll]] for (uint c = 0; c < KEYS; c++) s[c] = finalScore(p, b, safeRow, first + c, s[c]);
       }
@@ -113,6 +116,9 @@ void main() {
       Address vRow[KEYS];
       [[unroll]] for (uint c = 0; c < KEYS; c++) {
         vRow[c] = keyRowOfV(p, b, first + c);
+      }
+      if (V_SCALE != 0) {
+        [[unroll]] for (uint c = 0; c < KEYS; c++) weights[c] *= keyScaleOfV(p, b, first + c);
       }
       if (careful) {
         [[unroll]] for (uint d = 0; d < QUADS_V; d++) {

@@ -1,169 +1,432 @@
 #version 460
 // SPDX-License-Identifier: Apache-2.0
-// Attention for GPUs without matrix units: tiles in shared memory, register blocks, no subgroup operations.
+// Attention for GPUs without matrix units: tiles in shared memory, blocks of scores and of sums in registers. docs/kernels.md draws it.
 //
-// 128 invocations form 8 rows x 16 columns. They compute 32 query rows against KEYS keys at a time:
+// LOCAL_SIZE invocations form lines of COLUMNS neighbours; neighbours share ROWS_EACH query rows:
 //
-//   scores   invocation (y, x) owns rows 4y .. 4y+3 and keys x, x+16, ...; Q and K are staged CHANNELS channels at a time
-//   softmax  four invocations share a row, a quarter of the keys each; each keeps its own part of the row's sum
-//   P V      invocation (y, x) owns rows 4y .. 4y+3 and channels x, x+16, ...; V is staged CHANNELS channels at a time
+//   scores   invocation (y, x) has rows y * ROWS_EACH + 0, 1, ... and keys x, x + COLUMNS, ... of a tile of KEYS keys
+//   softmax  maxima over the neighbours; a row's sum of weights stays in parts, one per neighbour, until the end
+//   P V      invocation (y, x) has the same rows and pieces x, x + COLUMNS, ... of four channels each
 //
-// A hidden key has weight -1 in shared memory, so that its value is skipped and not multiplied by 0.
+// Q, K, V and the weights stand in shared memory in pieces (pieces.glsl); K and V take turns in one place. An invocation writes the
+// weights of its keys side by side, so that column x * KEYS_EACH + j of the weights is key x + j * COLUMNS.
+//
+// Tiles of which every row sees every key have a loop of their own, with no test of visibility in it and powers of 2. It takes finite
+// scores for granted; where that was wrong, everything is done again by the second loop, which is for the other tiles: there a hidden
+// key has weight -0, which a finite value turns into nothing, and tiles with NaN or infinity in V look at that sign.
 
 #extension GL_GOOGLE_include_directive : require
 #include "attention.glsl"
+#include "pieces.glsl"
 
-const uint ROWS = 32;
-const uint COLUMNS = 16;                            // invocations along keys and channels
-const uint ROWS_EACH = 4;                           // rows of an invocation
-const uint KEYS_EACH = KEYS / COLUMNS;              // keys of an invocation
-const uint SHARERS = 4;                             // invocations that share a row's softmax
+const uint ROWS = LOCAL_SIZE / COLUMNS * ROWS_EACH;
+const uint KEYS_EACH = KEYS / COLUMNS;  // a multiple of four
+const uint PIECES = CHANNELS / 4;       // of a row, staged at a time; a multiple of COLUMNS
+const uint PIECES_EACH = (PIECES + COLUMNS - 1) / COLUMNS;
 const uint CHUNKS_QK = (HEAD_DIM_QK + CHANNELS - 1) / CHANNELS;
 const uint CHUNKS_V = (HEAD_DIM_V + CHANNELS - 1) / CHANNELS;
-const uint CHANNELS_EACH = CHANNELS / COLUMNS;      // channels of an invocation, per chunk
-const uint PITCH = CHANNELS + 1;                    // an odd pitch spreads a column over all banks
-const uint SCORE_PITCH = KEYS + 1;
-const float kHiddenWeight = -1.0;
+const uint PIECES_QK = CHUNKS_QK > 1 ? PIECES : (HEAD_DIM_QK + 3) / 4;  // of a chunk; past the head dim they are 0
+const uint PIECES_V = CHUNKS_V > 1 ? PIECES : (HEAD_DIM_V + 3) / 4;
+const uint PITCH = PIECES + 1;  // odd: what neighbours read lies in different banks
+const uint WEIGHT_PITCH = KEYS / 4 + 1;
+const uint PARTS = ROWS * COLUMNS * (1 - SUBGROUP_ROWS) + 1;
 
-shared float qTile[ROWS * PITCH];
-shared float kvTile[KEYS * PITCH];
-shared float scores[ROWS * SCORE_PITCH];            // scores, then weights
-shared float rowPart[SHARERS * ROWS];               // maxima, then sums, of a quarter of a row
-shared float rowCorrection[ROWS];
-shared uint anyHidden;
+shared Piece qTile[ROWS * PITCH];
+shared Piece kvTile[KEYS * PITCH];
+shared Piece weights[ROWS * WEIGHT_PITCH];
+shared float parts[PARTS];  // where neighbours can't exchange values by subgroup operations
+shared uint flag;
 
-// Copies CHANNELS channels of `rowCount` rows into shared memory, from row `firstRow` on; outside the tensor: 0. rowAddress is an
-// expression in r, the row.
-#define STAGE(tile, firstRow, rowCount, rowEnd, rowAddress, firstChannel, channelEnd, factor)           \
-  for (uint i = gl_LocalInvocationIndex; i < rowCount * CHANNELS; i += LOCAL_SIZE) {                    \
-    uint r = firstRow + i / CHANNELS, c = i % CHANNELS;                                                 \
-    float x = 0.0;                                                                                      \
-    if (r < rowEnd && firstChannel + c < channelEnd) x = loadElement(rowAddress, firstChannel + c);     \
-    tile[i / CHANNELS * PITCH + c] = x * factor;                                                        \
+uint lane, x, y;
+float s[ROWS_EACH * KEYS_EACH];
+vec4 sums[CHUNKS_V * PIECES_EACH * ROWS_EACH];
+float maximum[ROWS_EACH];
+float total[ROWS_EACH];       // of the weights as they are multiplied; this invocation's part
+float exactTotal[ROWS_EACH];  // the same before they were rounded, for the log-sum-exp
+
+// ---- Values of a row, combined over its neighbours: by subgroup operations where neighbours lie in one subgroup, else through
+// shared memory.
+
+#if NATIVE
+#define OVER_NEIGHBOURS(operation, value) \
+  (COLUMNS == 4 ? operation(value, 4) : COLUMNS == 8 ? operation(value, 8) : operation(value, 16))
+#else
+#define OVER_NEIGHBOURS(operation, value) (value)
+#endif
+
+#define COMBINE(name, operation, subgroupOperation)                                                                     \
+  void name(inout float values[ROWS_EACH]) {                                                                            \
+    if (SUBGROUP_ROWS != 0) {                                                                                           \
+      [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) values[r] = OVER_NEIGHBOURS(subgroupOperation, values[r]);        \
+      return;                                                                                                           \
+    }                                                                                                                   \
+    barrier();                                                                                                          \
+    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) parts[(y * ROWS_EACH + r) * COLUMNS + x] = values[r];               \
+    barrier();                                                                                                          \
+    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {                                                                   \
+      values[r] = parts[(y * ROWS_EACH + r) * COLUMNS];                                                                 \
+      for (uint i = 1; i < COLUMNS; i++) values[r] = operation(values[r], parts[(y * ROWS_EACH + r) * COLUMNS + i]);    \
+    }                                                                                                                   \
   }
+float added(float a, float b) { return a + b; }
+COMBINE(maxOverNeighbours, max, subgroupClusteredMax)
+COMBINE(sumOverNeighbours, added, subgroupClusteredAdd)
+
+// ---- Tiles
+
+// What an address must be like for units: known when the pipeline is made, but for the tensors' addresses and strides.
+bool isAligned(AttentionParams p) {
+  if (HEAD_DIM_QK % UNIT_ELEMENTS != 0) return false;
+  if (HEAD_DIM_V % UNIT_ELEMENTS != 0) return false;
+  if (KV_DTYPE != 0) return false;
+  uint strides = p.qStrideB | p.qStrideH | p.qStrideT | p.kStrideB | p.kStrideH | p.kStrideT | p.vStrideB | p.vStrideH | p.vStrideT;
+  return strides % UNIT_ELEMENTS == 0u && isUnitAligned(push.buffers[BUFFER_Q]) && isUnitAligned(push.buffers[BUFFER_K]) &&
+         isUnitAligned(push.buffers[BUFFER_V]);
+}
+
+// Fills a chunk of a tile; rowAddress is an expression in `row`, of the tile. Without alignment element by element.
+#define STAGE(tile, rows, chunk, pieces, headDim, aligned, load, rowAddress, changed)                                         \
+  if (aligned) {                                                                                                        \
+    const uint units = (pieces + UNIT_PIECES - 1) / UNIT_PIECES;                                                                           \
+    [[dont_unroll]] for (uint i = lane; i < rows * units; i += LOCAL_SIZE) {                                            \
+      uint row = i / units, unit = i % units, channel = chunk * CHANNELS + unit * UNIT_ELEMENTS;                        \
+      uvec4 bits = loadUnit(elementAddress(rowAddress, min(channel, headDim - min(UNIT_ELEMENTS, headDim)), ELEMENT_BYTES)); \
+      [[unroll]] for (uint n = 0; n < UNIT_PIECES; n++) {                                                               \
+        Piece piece = pieceOfUnit(channel < headDim ? bits : uvec4(0u), n);                                             \
+        tile[row * PITCH + unit * UNIT_PIECES + n] = changed;                                                           \
+      }                                                                                                                 \
+    }                                                                                                                   \
+  } else {                                                                                                              \
+    [[dont_unroll]] for (uint i = lane; i < rows * pieces; i += LOCAL_SIZE) {                                           \
+      uint row = i / pieces, column = i % pieces;                                                                       \
+      Piece piece = load(rowAddress, chunk * PIECES + column, headDim);                                                 \
+      tile[row * PITCH + column] = changed;                                                                             \
+    }                                                                                                                   \
+  }
+
+// Rows past the length, which may hold anything, are the last one: NaN in them must not decide which loop the others take.
+void stageQ(AttentionParams p, Block b, uint chunk, bool aligned) {
+  uint lastRow = max(b.seqlenQ, 1u) - 1u;
+  STAGE(qTile, ROWS, chunk, PIECES_QK, HEAD_DIM_QK, aligned, loadPiece, queryRow(p, b, min(b.firstRow + row, lastRow)), negatedIf(piece, p.scale < 0.0))
+}
+
+void stageK(AttentionParams p, Block b, uint first, uint chunk, bool aligned) {
+  STAGE(kvTile, KEYS, chunk, PIECES_QK, HEAD_DIM_QK, aligned, loadKeyPiece, keyRowOfK(p, b, first + row), piece)
+}
+
+// The value of a key, 0 of one that is past the last.
+Piece keptValue(Piece piece, bool exists, inout bool finite) {
+  if (!exists) return Piece(0);
+  finite = finite && isFinite(piece);
+  return piece;
+}
+
+// Bytes of V take their scale here, those of K where scores are.
+Piece scaledValue(AttentionParams p, Block b, uint key, Piece piece) {
+  return V_SCALE != 0 ? narrowed(widened(piece) * keyScaleOfV(p, b, key)) : piece;
+}
+
+// Sets the flag if there is NaN or infinity.
+void stageV(AttentionParams p, Block b, uint first, uint chunk, bool aligned) {
+  bool finite = true;
+  STAGE(kvTile, KEYS, chunk, PIECES_V, HEAD_DIM_V, aligned, loadKeyPiece, keyRowOfV(p, b, first + row),
+        keptValue(scaledValue(p, b, first + row, piece), first + row < b.seqlenK, finite))
+  if (!finite) flag = 1u;
+}
+
+// The same for a whole tile of keys that exist, in the loop that counts: rows are strideBytes apart from `base` on, `offset` is that of
+// the invocation's first unit. Of pages, rowAddress is taken, an expression in `row`.
+#define STAGE_WHOLE(pieces, base, strideBytes, offset, rowAddress)                                                      \
+  {                                                                                                                     \
+    const uint units = (pieces + UNIT_PIECES - 1) / UNIT_PIECES, step = LOCAL_SIZE / units, steps = (KEYS + step - 1) / step;               \
+    uint firstRow = lane / units, at = firstRow * PITCH + lane % units * UNIT_PIECES;                                   \
+    [[unroll]] for (uint n = 0; n < steps; n++) {                                                                       \
+      bool takesPart = (LOCAL_SIZE % units == 0 || firstRow < step) &&                                                  \
+                       (n + 1 < steps || KEYS % step == 0 || firstRow + n * step < KEYS);                               \
+      if (takesPart) {                                                                                                  \
+        uint row = firstRow + n * step;                                                                                 \
+        Address unit = PAGE_SIZE != 0 ? elementAddress(rowAddress, lane % units, UNIT_BYTES)                            \
+                                      : elementAddress(elementAddress(base, n * step, strideBytes), offset, 1u);        \
+        uvec4 bits = loadUnit(unit);                                                                                    \
+        [[unroll]] for (uint i = 0; i < UNIT_PIECES; i++) kvTile[at + (n * step * PITCH + i)] = pieceOfUnit(bits, i);    \
+      }                                                                                                                 \
+    }                                                                                                                   \
+  }
+
+// The offset in bytes of the first unit that the invocation stages of a whole tile.
+uint firstUnit(const uint pieces, uint strideBytes) {
+  const uint units = (pieces + UNIT_PIECES - 1) / UNIT_PIECES;
+  return lane / units * strideBytes + lane % units * UNIT_BYTES;
+}
+
+// ---- Products
+
+// Products in the code of an iteration, if the sizes allow. Small blocks belong to devices whose registers would not hold what a
+// compiler loads ahead; one row each to CPU devices, which compile slowly.
+const uint PRODUCTS = ROWS_EACH < 8 ? 64 : 1024;
+const uint ALLOWED_QK = PRODUCTS / (4 * ROWS_EACH * KEYS_EACH);
+const uint ALLOWED_V = PRODUCTS / (4 * ROWS_EACH * KEYS_EACH * PIECES_EACH);
+#define IF_ALLOWED(n, size, allowed, otherwise) (n <= allowed ? (size % n == 0 ? n : otherwise) : otherwise)
+const uint UNROLL_QK_2 = IF_ALLOWED(2, PIECES_QK, ALLOWED_QK, 1);
+const uint UNROLL_QK_4 = IF_ALLOWED(4, PIECES_QK, ALLOWED_QK, UNROLL_QK_2);
+const uint UNROLL_QK = IF_ALLOWED(8, PIECES_QK, ALLOWED_QK, UNROLL_QK_4);
+const uint UNROLL_V_2 = IF_ALLOWED(2, COLUMNS, ALLOWED_V, 1);
+const uint UNROLL_V_4 = IF_ALLOWED(4, COLUMNS, ALLOWED_V, UNROLL_V_2);
+const uint UNROLL_V = IF_ALLOWED(8, COLUMNS, ALLOWED_V, UNROLL_V_4);
+
+// Adds the products of a chunk of Q and K to the scores.
+void addProducts() {
+  uint qAt = y * (ROWS_EACH * PITCH), kAt = x * PITCH;
+  for (uint c = 0; c < PIECES_QK; c += UNROLL_QK) {
+    [[unroll]] for (uint u = 0; u < UNROLL_QK; u++) {
+      Piece k[KEYS_EACH];
+      [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) k[j] = kvTile[kAt + c + (j * COLUMNS * PITCH + u)];
+      [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+        vec4 q = widened(qTile[qAt + c + (r * PITCH + u)]);
+        [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
+          vec4 other = widened(k[j]);
+          float score = s[r * KEYS_EACH + j];
+          [[unroll]] for (uint i = 0; i < 4; i++) score = q[i] * other[i] + score;
+          s[r * KEYS_EACH + j] = score;
+        }
+      }
+    }
+  }
+}
+
+// Adds the products of the weights and a chunk of V to the sums.
+void addValues(uint chunk) {
+  uint weightAt = y * (ROWS_EACH * WEIGHT_PITCH);
+  for (uint t = 0; t < COLUMNS; t += UNROLL_V) {
+    [[unroll]] for (uint c = 0; c < UNROLL_V * KEYS_EACH; c += 4) {
+      vec4 w[ROWS_EACH];
+      [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+        w[r] = widened(weights[weightAt + t * (KEYS_EACH / 4) + (r * WEIGHT_PITCH + c / 4)]);
+      }
+      [[unroll]] for (uint i = 0; i < 4; i++) {
+        uint key = (c + i) / KEYS_EACH + (c + i) % KEYS_EACH * COLUMNS;  // from t on
+        [[unroll]] for (uint n = 0; n < PIECES_EACH; n++) {
+          vec4 v = widened(kvTile[x + t * PITCH + (key * PITCH + n * COLUMNS)]);
+          [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+            uint at = (chunk * PIECES_EACH + n) * ROWS_EACH + r;
+            sums[at] = vec4(w[r][i]) * v + sums[at];
+          }
+        }
+      }
+    }
+  }
+}
+
+// The same of a tile in which V is not finite.
+void addVisibleValues(uint chunk) {
+  uint weightAt = y * (ROWS_EACH * WEIGHT_PITCH);
+  [[dont_unroll]] for (uint c = 0; c < KEYS; c++) {
+    uint key = c / KEYS_EACH + c % KEYS_EACH * COLUMNS;
+    float w[ROWS_EACH];
+    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) w[r] = widened(weights[weightAt + c / 4 + r * WEIGHT_PITCH])[c % 4];
+    [[unroll]] for (uint n = 0; n < PIECES_EACH; n++) {
+      vec4 v = widened(kvTile[x + key * PITCH + n * COLUMNS]);
+      [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+        uint at = (chunk * PIECES_EACH + n) * ROWS_EACH + r;
+        sums[at] = floatBitsToInt(w[r]) < 0 ? sums[at] : vec4(w[r]) * v + sums[at];
+      }
+    }
+  }
+}
+
+// ---- Statistics
+
+// 2^x; NaN is handed on, see weightOf.
+float powerOf2(float x) {
+#if NATIVE
+  return exp2(x);
+#else
+  return isNan(x) ? x : exp2(x);
+#endif
+}
+
+void rescale(uint r, float factor) {
+  total[r] *= factor;
+  if (LSE != 0) exactTotal[r] *= factor;
+  [[unroll]] for (uint i = 0; i < CHUNKS_V * PIECES_EACH; i++) sums[i * ROWS_EACH + r] *= factor;
+}
+
+// The weights of this invocation's keys of a row go to shared memory and into the sums of weights.
+void putWeights(uint r) {
+  [[unroll]] for (uint j = 0; j < KEYS_EACH; j += 4) {
+    uint at = r * KEYS_EACH + j;
+    vec4 w = vec4(s[at], s[at + 1], s[at + 2], s[at + 3]);
+    Piece piece = narrowed(w);
+    weights[y * (ROWS_EACH * WEIGHT_PITCH) + x * (KEYS_EACH / 4) + (r * WEIGHT_PITCH + j / 4)] = piece;
+    if (LSE != 0) exactTotal[r] += (w.x + w.y) + (w.z + w.w);
+    w = widened(piece);
+    total[r] += (w.x + w.y) + (w.z + w.w);
+  }
+}
+
+void start(Block b) {
+  [[unroll]] for (uint i = 0; i < CHUNKS_V * PIECES_EACH * ROWS_EACH; i++) sums[i] = vec4(0.0);
+  [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+    maximum[r] = firstMaximum(b);
+    total[r] = exactTotal[r] = x == 0u ? firstTotal(maximum[r]) : 0.0;
+  }
+}
+
+void clearScores() {
+  [[unroll]] for (uint i = 0; i < ROWS_EACH * KEYS_EACH; i++) s[i] = 0.0;
+}
+
+// Adds the tiles of which every row sees every key, from key `begin` to key `end`. False if a score was not finite: the results are
+// of no use then. The same arithmetic in the same order, however K and V lie in memory.
+bool addWholeTiles(AttentionParams p, Block b, uint begin, uint end, float scale, bool aligned) {
+  uint kStride = p.kStrideT * ELEMENT_BYTES, vStride = p.vStrideT * ELEMENT_BYTES;
+  uint kOffset = firstUnit(PIECES_QK, kStride), vOffset = firstUnit(PIECES_V, vStride);
+  float factor = scale * kLog2E, lowest = 0.0;
+  [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) maximum[r] *= kLog2E;
+  for (uint first = begin; first < end; first += KEYS) {
+    barrier();
+    if (aligned) STAGE_WHOLE(PIECES_QK, keyRowOfK(p, b, first), kStride, kOffset, keyRowOfK(p, b, first + row))
+    else stageK(p, b, first, 0u, false);
+    barrier();
+    clearScores();
+    addProducts();
+    float largest[ROWS_EACH];
+    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+      largest[r] = s[r * KEYS_EACH];
+      [[unroll]] for (uint j = 1; j < KEYS_EACH; j++) largest[r] = max(largest[r], s[r * KEYS_EACH + j]);
+    }
+    [[unroll]] for (uint i = 0; i < ROWS_EACH * KEYS_EACH; i++) lowest = min(lowest, s[i]);
+    maxOverNeighbours(largest);
+    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+      float reference = max(maximum[r], largest[r] * factor);
+      rescale(r, powerOf2(maximum[r] - reference));
+      maximum[r] = reference;
+      [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
+        s[r * KEYS_EACH + j] = powerOf2(fma(s[r * KEYS_EACH + j], factor, -reference));
+      }
+      putWeights(r);
+    }
+    barrier();
+    if (aligned) STAGE_WHOLE(PIECES_V, keyRowOfV(p, b, first), vStride, vOffset, keyRowOfV(p, b, first + row))
+    else stageV(p, b, first, 0u, false);
+    barrier();
+    addValues(0u);
+  }
+  bool ordinary = lowest * factor > -1e30;
+  [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+    ordinary = ordinary && !(abs(maximum[r]) > 1e30);
+    // From here on the reference is the natural maximum itself. log2(e) is kLog2E and a remainder.
+    float natural = maximum[r] / kLog2E;
+    rescale(r, powerOf2(fma(-natural, kLog2E, maximum[r]) - natural * 1.925963033500012e-8));
+    maximum[r] = natural;
+  }
+  return ordinary;
+}
 
 void main() {
   AttentionParams p = ParamsIn(push.params).value;
   Block b = blockOf(p, groupIndex(), 0u, ROWS, 0u);
   if (isVacant(b)) return;
-  uint lane = gl_LocalInvocationIndex;
-  uint y = lane / COLUMNS, x = lane % COLUMNS;
-  uint sharedRow = lane / SHARERS, sharer = lane % SHARERS;
+  lane = gl_LocalInvocationIndex;
+#if NATIVE
+  if (SUBGROUP_ROWS != 0) lane = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
+#endif
+  x = lane % COLUMNS;
+  y = lane / COLUMNS;
+  start(b);
 
-  float sums[CHUNKS_V * ROWS_EACH * CHANNELS_EACH];
-  [[unroll]] for (uint i = 0; i < CHUNKS_V * ROWS_EACH * CHANNELS_EACH; i++) sums[i] = 0.0;
-  float maximum = firstMaximum(b);                            // of row sharedRow
-  float total = sharer == 0u ? firstTotal(maximum) : 0.0;     // of row sharedRow, this invocation's quarter
+  // The sign of the scale goes into Q, so that the largest product of a row has the largest score.
+  float scale = abs(p.scale);
+  bool aligned = isAligned(p);
+  if (CHUNKS_QK == 1) stageQ(p, b, 0u, aligned);
 
+  // ---- Tiles that every row sees all of: from wholeBegin to wholeEnd, in step with the others.
   uint keysEnd = HAS_KEYS != 0 ? b.keysEnd : 0u;
+  uint wholeBegin = b.keysBegin + (b.plainBegin - b.keysBegin + KEYS - 1u) / KEYS * KEYS;
+  uint wholeEnd = wholeBegin;
+  // Scales with which neither products nor scores of finite inputs are lost.
+  bool inRange = CHUNKS_QK == 1 && CHUNKS_V == 1 && KV_DTYPE == 0 && scale > 1e-30 && scale < 1e15;
+  uint plainEnd = min(b.plainEnd, keysEnd);
+  if (inRange && plainEnd > wholeBegin) wholeEnd += (plainEnd - wholeBegin) / KEYS * KEYS;
+  if (wholeEnd > wholeBegin) {
+    // Strides for which a tile's offsets stay below 2^32. Large blocks have a loop without the other way to read; small ones belong to
+    // devices with fewer registers, for which one loop is better than two.
+    bool simple = aligned && max(p.kStrideT, p.vStrideT) < (1u << 22), ordinary;
+    if (ROWS_EACH >= 8 && simple) ordinary = addWholeTiles(p, b, wholeBegin, wholeEnd, scale, true);
+    else ordinary = addWholeTiles(p, b, wholeBegin, wholeEnd, scale, ROWS_EACH >= 8 ? false : simple);
+    barrier();
+    if (lane == 0u) flag = 0u;
+    barrier();
+    if (!ordinary) flag = 1u;
+    barrier();
+    if (flag != 0u) {
+      start(b);
+      wholeEnd = wholeBegin;
+    }
+  }
+
+  // ---- The other tiles
   for (uint first = b.keysBegin; first < keysEnd; first += KEYS) {
-    if (lane == 0u) anyHidden = 0u;
-    float s[ROWS_EACH * KEYS_EACH];
-    [[unroll]] for (uint i = 0; i < ROWS_EACH * KEYS_EACH; i++) s[i] = 0.0;
+    if (first == wholeBegin) {
+      first = wholeEnd;
+      if (first >= keysEnd) break;
+    }
+    clearScores();
     for (uint chunk = 0; chunk < CHUNKS_QK; chunk++) {
-      uint channel = chunk * CHANNELS;
       barrier();
-      if (CHUNKS_QK > 1u || first == b.keysBegin) {
-        STAGE(qTile, b.firstRow, ROWS, b.rowLimit, queryRow(p, b, r), channel, HEAD_DIM_QK, p.scale)
-      }
-      STAGE(kvTile, first, KEYS, b.seqlenK, keyRowOfK(p, b, r), channel, HEAD_DIM_QK, 1.0)
+      if (lane == 0u) flag = 0u;
+      if (CHUNKS_QK > 1) stageQ(p, b, chunk, aligned);
+      stageK(p, b, first, chunk, aligned);
       barrier();
-      for (uint c = 0; c < CHANNELS; c++) {
-        float k[KEYS_EACH];
-        [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) k[j] = kvTile[(x + j * COLUMNS) * PITCH + c];
-        [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-          float q = qTile[(y * ROWS_EACH + r) * PITCH + c];
-          [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
-            s[r * KEYS_EACH + j] = fma(q, k[j], s[r * KEYS_EACH + j]);
-          }
-        }
-      }
+      addProducts();
     }
-
     bool plain = isPlain(b, first, KEYS);
+    float largest[ROWS_EACH];
     [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+      largest[r] = maximum[r];
       [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
-        uint row = y * ROWS_EACH + r, key = x + j * COLUMNS;
-        float score = s[r * KEYS_EACH + j];
-        if (!plain) score = finalScore(p, b, b.firstRow + row, first + key, score);
-        scores[row * SCORE_PITCH + key] = score;
+        uint at = r * KEYS_EACH + j;
+        s[at] *= scale;
+        if (K_SCALE != 0) s[at] *= keyScaleOfK(p, b, first + x + j * COLUMNS);
+        if (!plain) s[at] = finalScore(p, b, b.firstRow + y * ROWS_EACH + r, first + x + j * COLUMNS, s[at]);
+        largest[r] = max(largest[r], s[at]);
       }
     }
-    barrier();
-
-    float largest = -kInfinity;
-    for (uint j = sharer; j < KEYS; j += SHARERS) largest = max(largest, scores[sharedRow * SCORE_PITCH + j]);
-    rowPart[sharer * ROWS + sharedRow] = largest;
-    barrier();
-    largest = maximum;
-    [[unroll]] for (uint i = 0; i < SHARERS; i++) largest = max(largest, rowPart[i * ROWS + sharedRow]);
-    float reference = safeMaximum(largest);
-    float correction = weightOf(maximum, reference);
-    maximum = largest;
-    float partial = 0.0;
-    for (uint j = sharer; j < KEYS; j += SHARERS) {
-      float score = scores[sharedRow * SCORE_PITCH + j];
-      bool hidden = score == -kInfinity;
-      float weight = weightOf(score, reference);
-      partial += weight;
-      scores[sharedRow * SCORE_PITCH + j] = hidden ? kHiddenWeight : weight;
-      if (hidden) anyHidden = 1u;
+    maxOverNeighbours(largest);
+    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+      float reference = safeMaximum(largest[r]);
+      rescale(r, weightOf(maximum[r], reference));
+      maximum[r] = largest[r];
+      [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
+        uint at = r * KEYS_EACH + j;
+        s[at] = s[at] == -kInfinity ? -0.0 : weightOf(s[at], reference);
+      }
+      putWeights(r);
     }
-    total = fma(total, correction, partial);
-    if (sharer == 0u) rowCorrection[sharedRow] = correction;
-
     [[unroll]] for (uint chunk = 0; chunk < CHUNKS_V; chunk++) {
-      uint channel = chunk * CHANNELS;
       barrier();
-      STAGE(kvTile, first, KEYS, b.seqlenK, keyRowOfV(p, b, r), channel, HEAD_DIM_V, 1.0)
+      stageV(p, b, first, chunk, aligned);
       barrier();
-      bool careful = anyHidden != 0u;
-      float o[ROWS_EACH * CHANNELS_EACH];
-      [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-        float factor = rowCorrection[y * ROWS_EACH + r];
-        [[unroll]] for (uint c = 0; c < CHANNELS_EACH; c++) {
-          o[r * CHANNELS_EACH + c] = sums[(chunk * ROWS_EACH + r) * CHANNELS_EACH + c] * factor;
-        }
-      }
-      for (uint j = 0; j < KEYS; j++) {
-        float v[CHANNELS_EACH];
-        [[unroll]] for (uint c = 0; c < CHANNELS_EACH; c++) v[c] = kvTile[j * PITCH + x + c * COLUMNS];
-        [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-          float weight = scores[(y * ROWS_EACH + r) * SCORE_PITCH + j];
-          bool take = !careful || weight != kHiddenWeight;
-          [[unroll]] for (uint c = 0; c < CHANNELS_EACH; c++) {
-            float sum = o[r * CHANNELS_EACH + c];
-            o[r * CHANNELS_EACH + c] = take ? fma(weight, v[c], sum) : sum;
-          }
-        }
-      }
-      [[unroll]] for (uint i = 0; i < ROWS_EACH * CHANNELS_EACH; i++) sums[chunk * ROWS_EACH * CHANNELS_EACH + i] = o[i];
+      if (flag != 0u) addVisibleValues(chunk);
+      else addValues(chunk);
     }
-    barrier();
   }
 
-  rowPart[sharer * ROWS + sharedRow] = total;
-  barrier();
-  float rowTotal = 0.0;
-  [[unroll]] for (uint i = 0; i < SHARERS; i++) rowTotal += rowPart[i * ROWS + sharedRow];
-  uint row = b.firstRow + sharedRow;
-  // A visible key, or the sink, has weight 1 somewhere in the row, so a sum of 0 means that the row saw none.
-  bool empty = rowTotal == 0.0 || row >= b.seqlenQ;
-  if (sharer == 0u) {
-    // 0 marks an empty row: the reciprocal of a sum is never 0, because a sum is at most the number of keys and the sink.
-    rowCorrection[sharedRow] = empty ? 0.0 : 1.0 / rowTotal;
-    if (LSE != 0 && row < b.rowLimit) storeLse(p, b, row, empty ? -kInfinity : logSumExp(maximum, rowTotal));
-  }
-  barrier();
+  sumOverNeighbours(total);
+  if (LSE != 0) sumOverNeighbours(exactTotal);
   [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-    uint ownRow = b.firstRow + y * ROWS_EACH + r;
-    float inverse = rowCorrection[y * ROWS_EACH + r];
-    Address outAddress = outRow(p, b, ownRow);
-    [[unroll]] for (uint chunk = 0; chunk < CHUNKS_V; chunk++) {
-      [[unroll]] for (uint c = 0; c < CHANNELS_EACH; c++) {
-        uint d = chunk * CHANNELS + x + c * COLUMNS;
-        float sum = sums[(chunk * ROWS_EACH + r) * CHANNELS_EACH + c];
-        if (ownRow < b.rowLimit && d < HEAD_DIM_V) storeElement(outAddress, d, inverse == 0.0 ? 0.0 : sum * inverse);
+    uint row = b.firstRow + y * ROWS_EACH + r;
+    if (row >= b.rowLimit) continue;
+    // A visible key, or the sink, has weight 1 somewhere in the row, so a sum of 0 means that the row saw none.
+    bool empty = total[r] == 0.0 || row >= b.seqlenQ;
+    if (LSE != 0 && x == 0u) storeLse(p, b, row, empty ? -kInfinity : logSumExp(maximum[r], exactTotal[r]));
+    float inverse = 1.0 / total[r];
+    Address outAddress = outRow(p, b, row);
+    [[unroll]] for (uint i = 0; i < CHUNKS_V * PIECES_EACH; i++) {
+      uint piece = i / PIECES_EACH * PIECES + i % PIECES_EACH * COLUMNS + x;
+      [[unroll]] for (uint d = 0; d < 4; d++) {
+        float value = sums[i * ROWS_EACH + r][d] * inverse;
+        if (4 * piece + d < HEAD_DIM_V) storeElement(outAddress, 4 * piece + d, empty ? 0.0 : value);
       }
     }
   }

@@ -13,13 +13,13 @@ float scoreOf(AttentionParams p, Block b, uint row, uint key) {
   Address kRow = keyRowOfK(p, b, key);
   float s = 0.0;
   [[unroll]] for (uint d = 0; d < QUADS_QK; d++) {
-    vec4 k = loadQuad(kRow, d, HEAD_DIM_QK);
+    vec4 k = loadKeyQuad(kRow, d, HEAD_DIM_QK);
     s = fma(q[d].x, k.x, s);
     s = fma(q[d].y, k.y, s);
     s = fma(q[d].z, k.z, s);
     s = fma(q[d].w, k.w, s);
   }
-  return finalScore(p, b, row, key, s);
+  return finalScore(p, b, row, key, s * keyScaleOfK(p, b, key));
 }
 
 void main() {

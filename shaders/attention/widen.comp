@@ -35,8 +35,9 @@ void main() {
   for (uint token = first; token < min(first + WIDEN_TOKENS, p.seqlenK); token++) {
     Address from = isK ? keyRowOfK(p, b, token) : keyRowOfV(p, b, token);
     Address to = elementAddress(push.buffers[BUFFER_WIDENED], start + (head * p.seqlenK + token) * width, 4u);
+    float scale = isK ? keyScaleOfK(p, b, token) : keyScaleOfV(p, b, token);
     for (uint c = gl_LocalInvocationID.x; c < width; c += LOCAL_SIZE) {
-      float x = loadElement(from, min(c, headDim - 1u));
+      float x = loadKeyElement(from, min(c, headDim - 1u)) * scale;
       FloatsOut(to).v[c] = c < headDim ? x : 0.0;
     }
   }

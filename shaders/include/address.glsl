@@ -18,6 +18,7 @@
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_EXT_spirv_intrinsics : require
 #extension GL_KHR_shader_subgroup_vote : require
+#extension GL_KHR_shader_subgroup_clustered : require
 // SignedZeroInfNanPreserve for fp32: NaN and infinities are part of the contract.
 spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [4466], 4461, 32);
 #else

@@ -6,7 +6,7 @@
 // A hidden key is one whose final score is -inf, whatever hid it: causal mask, window, lengths, boolean mask, a bias of -inf or
 // the arithmetic itself. Kernels select on the score; nothing is ever added to hide a key.
 
-#include "dtype.glsl"
+#include "quantised.glsl"
 #include "push.glsl"
 #include "attention_params.h"
 
@@ -32,26 +32,16 @@ layout(constant_id = SPEC_PACKED) const uint PACKED = 0;
 layout(constant_id = SPEC_PAGE_SIZE) const uint PAGE_SIZE = 0;
 layout(constant_id = SPEC_FOLD) const uint FOLD = 1;
 layout(constant_id = SPEC_SPLIT) const uint SPLIT = 0;
-layout(constant_id = SPEC_WIDENED) const uint WIDENED = 0;
+layout(constant_id = SPEC_K_SCALE) const uint K_SCALE = 0;
+layout(constant_id = SPEC_V_SCALE) const uint V_SCALE = 0;
+layout(constant_id = SPEC_SCALE_BLOCK) const uint SCALE_BLOCK = 0;
+layout(constant_id = SPEC_COLUMNS) const uint COLUMNS = 8;
+layout(constant_id = SPEC_ROWS_EACH) const uint ROWS_EACH = 4;
+layout(constant_id = SPEC_SUBGROUP_ROWS) const uint SUBGROUP_ROWS = 0;
+layout(constant_id = SPEC_PARTIAL_ROWS) const uint PARTIAL_ROWS = 8;
 
 const uint QUADS_QK = (HEAD_DIM_QK + 3) / 4;
 const uint QUADS_V = (HEAD_DIM_V + 3) / 4;
-
-// Channels 4 * quad .. 4 * quad + 3 of a row; those past the head dim are 0 and never read.
-vec4 loadQuad(Address row, uint quad, const uint headDim) {
-  if (4 * quad + 4 <= headDim) return loadElements4(row, quad);
-  vec4 x = vec4(0.0);
-  [[unroll]] for (uint i = 0; i < 3; i++) {
-    if (4 * quad + i < headDim) x[i] = loadElement(row, 4 * quad + i);
-  }
-  return x;
-}
-
-// The same of a row of K or V. Copies hold whole quads.
-vec4 loadKeyQuad(Address row, uint quad, const uint headDim) {
-  if (WIDENED != 0) return Vec4sIn(row).v[quad];
-  return loadQuad(row, quad, headDim);
-}
 
 const float kLog2E = 1.4426950408889634;
 
@@ -170,9 +160,9 @@ Block blockOf(AttentionParams p, uint index, uint part, uint rows, uint fold) {
 // True if no row of the block exists: packed sequences leave slots over. The whole work-group may return.
 bool isVacant(Block b) { return PACKED != 0 && b.firstRow >= b.rowLimit; }
 
-// With FOLD heads and LOCAL_SIZE / FOLD rows to a work-group: the invocation has a row of `out` to write.
+// With FOLD heads and PARTIAL_ROWS / FOLD rows to a block: its row `lane` is one of `out`.
 bool ownsRow(Block b, uint lane) {
-  return b.isHead && lane / FOLD < LOCAL_SIZE / FOLD && b.firstRow + lane / FOLD < b.rowLimit;
+  return b.isHead && lane / FOLD < PARTIAL_ROWS / FOLD && b.firstRow + lane / FOLD < b.rowLimit;
 }
 
 // Every key from `first` on, `count` of them, is visible to every row and its score final as it is.
@@ -187,20 +177,31 @@ Address queryRow(AttentionParams p, Block b, uint row) {
   return tensorAddress(push.buffers[BUFFER_Q], b.batch * p.qStrideB + b.head * p.qStrideH + tokenOf(p, b, row) * p.qStrideT);
 }
 
-// Row `key` of K or V, whose address and strides are given.
-Address keyRow(AttentionParams p, Block b, Address base, uint strideB, uint strideH, uint strideT, uint key) {
-  if (WIDENED != 0) {
-    uint token = b.batch * strideB + b.headKv * strideH + min(b.keyBase + key, p.seqlenK - 1u) * strideT;
-    return elementAddress(base, token, 4u);
-  }
-  if (PAGE_SIZE != 0) {
+// Where key `key` lies on axis 0 (batch entries or pages) and axis 2 (tokens) of K and V. Copies have no pages.
+uvec2 placeOfKey(AttentionParams p, Block b, uint key) {
+  if (PAGE_SIZE != 0 && WIDENED == 0) {
     uint inside = min(key, max(b.seqlenK, 1u) - 1u);
     uint column = inside / PAGE_SIZE;
     Address entry = elementAddress(push.buffers[BUFFER_BLOCK_TABLE], b.batch * p.tableStrideB + column, 4u);
-    uint page = clampedInt(entry, 0u, p.pages - 1u);
-    return tensorAddress(base, page * strideB + b.headKv * strideH + (inside - column * PAGE_SIZE) * strideT);
+    return uvec2(clampedInt(entry, 0u, p.pages - 1u), inside - column * PAGE_SIZE);
   }
-  return tensorAddress(base, b.batch * strideB + b.headKv * strideH + min(b.keyBase + key, p.seqlenK - 1u) * strideT);
+  return uvec2(b.batch, min(b.keyBase + key, p.seqlenK - 1u));
+}
+
+// Row `key` of K or V, whose address and strides are given.
+Address keyRow(AttentionParams p, Block b, Address base, uint strideB, uint strideH, uint strideT, uint key) {
+  uvec2 place = placeOfKey(p, b, key);
+  return elementAddress(base, place.x * strideB + b.headKv * strideH + place.y * strideT, KEY_BYTES);
+}
+
+// What the elements of row `key` are multiplied by. One that is not finite counts as NaN.
+float keyScale(AttentionParams p, Block b, Address base, uint strideB, uint strideH, uint strideT, uint key) {
+  uvec2 place = placeOfKey(p, b, key);
+  uint element = place.x * strideB + b.headKv * strideH;
+  if (SCALE_BLOCK != 0) element += place.y / SCALE_BLOCK * strideT;
+  float scale = loadF32(elementAddress(base, element, 4u), 0u);
+  bool finite = (floatBitsToUint(scale) & 0x7f800000u) != 0x7f800000u;
+  return finite ? scale : uintBitsToFloat(0x7fc00000u);
 }
 
 Address keyRowOfK(AttentionParams p, Block b, uint key) {
@@ -213,6 +214,17 @@ Address keyRowOfV(AttentionParams p, Block b, uint key) {
   return keyRow(p, b, base, p.vStrideB, p.vStrideH, p.vStrideT, key);
 }
 
+// The scales of row `key` of K and V; 1 where there are none.
+float keyScaleOfK(AttentionParams p, Block b, uint key) {
+  if (K_SCALE == 0) return 1.0;
+  return keyScale(p, b, push.buffers[BUFFER_K_SCALE], p.kScaleStrideB, p.kScaleStrideH, p.kScaleStrideT, key);
+}
+
+float keyScaleOfV(AttentionParams p, Block b, uint key) {
+  if (V_SCALE == 0) return 1.0;
+  return keyScale(p, b, push.buffers[BUFFER_V_SCALE], p.vScaleStrideB, p.vScaleStrideH, p.vScaleStrideT, key);
+}
+
 Address outRow(AttentionParams p, Block b, uint row) {
   return tensorAddress(push.buffers[BUFFER_OUT],
                        b.batch * p.outStrideB + b.head * p.outStrideH + tokenOf(p, b, row) * p.outStrideT);
@@ -223,20 +235,20 @@ void storeLse(AttentionParams p, Block b, uint row, float lse) {
   FloatsOut(elementAddress(push.buffers[BUFFER_LSE], element, 4u)).v[0] = lse;
 }
 
-// Partial results: per part of a block HEAD_DIM_V sums, a maximum and a total of every invocation.
+// Partial results: per part of a block HEAD_DIM_V sums, a maximum and a total of every row.
 const uint PARTIAL_MAXIMUM = HEAD_DIM_V;
 const uint PARTIAL_TOTAL = HEAD_DIM_V + 1;
 
-Address partialAddress(AttentionParams p, Address base, uint block, uint part, uint lane, uint value) {
-  return elementAddress(base, ((block * p.splits + part) * (HEAD_DIM_V + 2u) + value) * LOCAL_SIZE + lane, 4u);
+Address partialAddress(AttentionParams p, Address base, uint block, uint part, uint row, uint value) {
+  return elementAddress(base, ((block * p.splits + part) * (HEAD_DIM_V + 2u) + value) * PARTIAL_ROWS + row, 4u);
 }
 
-void storePartial(AttentionParams p, Block b, uint lane, uint value, float x) {
-  FloatsOut(partialAddress(p, push.buffers[BUFFER_PARTIAL_OUT], b.index, b.part, lane, value)).v[0] = x;
+void storePartial(AttentionParams p, Block b, uint row, uint value, float x) {
+  FloatsOut(partialAddress(p, push.buffers[BUFFER_PARTIAL_OUT], b.index, b.part, row, value)).v[0] = x;
 }
 
-float loadPartial(AttentionParams p, Block b, uint part, uint lane, uint value) {
-  return loadF32(partialAddress(p, push.buffers[BUFFER_PARTIAL_IN], b.index, part, lane, value), 0u);
+float loadPartial(AttentionParams p, Block b, uint part, uint row, uint value) {
+  return loadF32(partialAddress(p, push.buffers[BUFFER_PARTIAL_IN], b.index, part, row, value), 0u);
 }
 
 // softcap * tanh(score / softcap). Below 1, tanh(x) = x + x^3 P(x^2), minimax in relative error, fitted by Lawson's iteratively

@@ -27,7 +27,32 @@
 #define SPEC_FOLD 19         // query heads of one key/value head that a work-group takes together
 #define SPEC_SPLIT 20        // 1: `splits` work-groups share the keys of a block of rows
 #define SPEC_WIDENED 21      // 1: K and V are the copies in fp32 that the kernel `widen` made
-#define SPEC_COUNT 22
+#define SPEC_KV_DTYPE 22     // 0: K and V are of the kernel's dtype; else bytes, KV_E4M3 or KV_I8
+#define SPEC_KV_WORDS 23     // 1: of bytes, four at a time may be read: rows lie at multiples of 4 bytes
+#define SPEC_K_SCALE 24      // 1: bytes of K have scales
+#define SPEC_V_SCALE 25
+#define SPEC_SCALE_BLOCK 26  // tokens that share a scale; 0: all
+#define SPEC_COLUMNS 27       // scalar_tiled: invocations that share query rows; flash_decode: those that share a key
+#define SPEC_ROWS_EACH 28     // scalar_tiled, flash_decode: query rows of an invocation
+#define SPEC_SUBGROUP_ROWS 29 // 1: invocations that share rows, or a key, are neighbours in a subgroup
+// Of kernels on matrix units, whose products are of M x K and K x N matrices:
+#define SPEC_SUBGROUP 30     // invocations per subgroup
+#define SPEC_MATRIX_M 31
+#define SPEC_MATRIX_N 32
+#define SPEC_MATRIX_K 33
+#define SPEC_QUERY_TILES 34  // blocks of N query rows that a subgroup has
+#define SPEC_KEY_TILES 35    // blocks of M keys per step of the softmax
+#define SPEC_NATURAL 36      // 1: scores are scaled before the softmax sees them, for what is added to scores or caps them
+#define SPEC_TILES 37        // which of its loops the kernel has
+#define TILES_PLAIN 1        // over tiles that every row sees, whose scores are final as they are
+#define TILES_CAREFUL 2      // over all others
+#define SPEC_SHARED_Q 38     // 1: Q stays in shared memory, where registers are few
+#define SPEC_ROLLED 39       // 1: loops over blocks of channels stay loops, for drivers of CPUs
+#define SPEC_PARTIAL_ROWS 40 // rows of a block of partial results
+#define SPEC_COUNT 41
+
+#define KV_E4M3 1
+#define KV_I8 2
 
 // Order of push.buffers. Lengths and cumulative lengths never come together.
 #define BUFFER_Q 0
@@ -45,6 +70,8 @@
 #define BUFFER_ALIBI 10
 #define BUFFER_SINK 11
 #define BUFFER_BLOCK_TABLE 12
+#define BUFFER_K_SCALE 13
+#define BUFFER_V_SCALE BUFFER_PROBS  // who writes the weights reads no values
 // Partial results of work-groups that share keys, written in place of `out` and read in place of K by the kernel that combines them.
 #define BUFFER_PARTIAL_OUT BUFFER_OUT
 #define BUFFER_PARTIAL_IN BUFFER_K
@@ -76,6 +103,8 @@ struct AttentionParams {
   uint biasStrideB, biasStrideH, biasStrideQ, biasStrideK;
   uint alibiStrideB;
   uint tableStrideB;   // of the block table
+  uint kScaleStrideB, kScaleStrideH, kScaleStrideT;  // T counts blocks of tokens
+  uint vScaleStrideB, vScaleStrideH, vScaleStrideT;
 };
 
 #endif  // SACCADE_ATTENTION_PARAMS_H_

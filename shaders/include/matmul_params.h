@@ -15,11 +15,16 @@
 #define MATMUL_SPEC_BIAS 4        // 1: there is one
 #define MATMUL_SPEC_RESIDUAL 5    // 1: there is one
 #define MATMUL_SPEC_ACTIVATION 6  // SaccadeActivation
-#define MATMUL_SPEC_ROWS 7        // rows of an invocation
-#define MATMUL_SPEC_COLUMNS 8     // columns of an invocation
+#define MATMUL_SPEC_ROWS 7        // rows of an invocation; matmul_coopmat: matrices of a subgroup
+#define MATMUL_SPEC_COLUMNS 8     // columns of an invocation; matmul_coopmat: matrices of a subgroup
 #define MATMUL_SPEC_CHUNK 9       // depth per step
 #define MATMUL_SPEC_TURNS 10      // matmul_rows: columns of an invocation whose sums grow in turns
-#define MATMUL_SPEC_COUNT 11
+#define MATMUL_SPEC_M 11          // matmul_coopmat: size of the matrices that a subgroup multiplies
+#define MATMUL_SPEC_N 12
+#define MATMUL_SPEC_K 13
+#define MATMUL_SPEC_SUBGROUPS_DOWN 14    // matmul_coopmat: subgroups of a work-group, along its rows
+#define MATMUL_SPEC_SUBGROUPS_ACROSS 15  // matmul_coopmat: and its columns
+#define MATMUL_SPEC_COUNT 16
 
 // How deep the sums are.
 #define MATMUL_DEPTH_NONE 0   // K is 0: a and b are never touched

@@ -9,7 +9,7 @@ layout(push_constant, std430) uniform Push {
   Address params;       // the plan's parameters of this dispatch
   uint groupBase;       // added to gl_WorkGroupID.x: long grids are split into several dispatches
   uint reserved;
-  Address buffers[13];  // device addresses, in the order that each kernel names
+  Address buffers[14];  // device addresses, in the order that each kernel names
 } push;
 
 uint groupIndex() { return push.groupBase + gl_WorkGroupID.x; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/text.hpp"
+#include "text/formatted.hpp"
 
-namespace saccade::core {
+namespace saccade {
 
 std::string formattedWith(std::string_view format, std::format_args args) { return std::vformat(format, args); }
 
-}  // namespace saccade::core
+}  // namespace saccade

@@ -1,0 +1,445 @@
+#version 460
+// SPDX-License-Identifier: Apache-2.0
+// Attention on matrix units, for fp16: `coopmat` (VK_KHR_cooperative_matrix) and, with CONVERSIONS, `coopmat2`
+// (VK_NV_cooperative_matrix2, of which it takes conversions). Both products are written the other way round, so that query rows are
+// the columns of what the matrix units add up:
+//
+//   S' = K Q'    keys x rows      A: keys x channels, from shared memory     B: channels x rows, in registers for the whole loop
+//   O' = V' P'   channels x rows  A: channels x keys, from shared memory     B: keys x rows, through shared memory or converted
+//
+// Which elements of a matrix an invocation holds is the device's own affair; a matrix that is loaded with a stride of 0 from an array
+// of a number per row has that number in every element of the row's column. So the scores of a step stay where they are: each is
+// compared with its row's reference, which is the largest score so far or was until lately, and becomes a weight on the spot. How
+// weights get from accumulator to operand is the one thing in which the two kernels differ: see matrix_weights.glsl.
+//
+// Two kinds of tiles. "Plain" ones, whose keys every row sees and whose scores are final as they are, have a loop without anything
+// else. All others, tiles with a value that is not finite, and steps in which a score exceeds its row's reference by more than
+// THRESHOLD, are "careful": scores pass through shared memory as well, an invocation knows whose they are, references move and sums
+// are rescaled ("lazy rescaling"). A subgroup that meets such a step in a plain tile leaves out the rest of the tile, and the whole
+// work-group comes back to it: after the first tile of a row that is rare.
+//
+// The value of a hidden key must not meet the matrix unit, where 0 * NaN is NaN: careful tiles have 0 for values that are not finite,
+// and what those do to the rows that see them is added after the loop.
+
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#include "matrix_weights.glsl"
+
+layout(constant_id = SPEC_NATURAL) const uint NATURAL = 0;
+layout(constant_id = SPEC_SHARED_Q) const uint SHARED_Q = 0;
+layout(constant_id = SPEC_TILES) const uint TILES = TILES_PLAIN | TILES_CAREFUL;
+const bool PLAIN = (TILES & TILES_PLAIN) != 0;
+const bool CAREFUL = (TILES & TILES_CAREFUL) != 0;
+
+const uint BLOCKS_Q = BLOCKS_QK * QUERY_TILES;           // matrices of Q
+const uint BLOCKS_O = BLOCKS_V * QUERY_TILES;            // and of sums
+const uint BLOCKS_HELD = SHARED_Q != 0 ? 1 : BLOCKS_Q;   // of Q, those in registers
+const uint Q_ROWS = SHARED_Q != 0 ? SUBGROUPS * OWN_ROWS : 1;
+const uint STEPS = KEYS / STEP_KEYS;                     // of a tile
+const float THRESHOLD = 8.0;                             // weights are at most 2^8
+
+shared uvec2 queryTile[Q_ROWS * K_PITCH];
+shared float rowReferences[SUBGROUPS * OWN_ROWS];
+shared float rowFactors[SUBGROUPS * MATRIX_N];
+shared float rowParts[SUBGROUPS * SUBGROUP];
+// What the work-group has to know of the tile.
+shared uint someLeftOut;                                     // a subgroup has left out the rest of it
+shared uint foundSpecial;                                    // it has a value that is not finite
+shared uint anySpecial;                                      // so had a careful tile
+shared uint specialTiles[2];                                 // so has the careful tile, or the next one, by their parity
+
+MATRIX_B heldQueries[BLOCKS_HELD];
+MATRIX_C sums[BLOCKS_O];
+float rowTotal[QUERY_TILES];          // with `totals` the total of a row is the sum over its sharers
+// Of the row of this invocation. Scores are in units of 2^x relative to the reference, unless NATURAL.
+float reference[QUERY_TILES];
+bool isSet[QUERY_TILES];              // the row has seen a key
+bool allSet;                          // so has every row of the subgroup
+
+MATRIX_A keysAt(uint step, uint k, uint d) {
+  MATRIX_A keys;
+  coopMatLoad(keys, keyTile, (step * KEY_TILES + k) * MATRIX_M * K_PITCH + d * MATRIX_K / 4, K_PITCH, BY_ROW);
+  return keys;
+}
+
+MATRIX_A valuesAt(uint step, uint k, uint d) {
+  MATRIX_A values;
+  coopMatLoad(values, valueTile, d * MATRIX_M * V_PITCH + (step * STEP_KEYS + k * MATRIX_K) / 4, V_PITCH, BY_ROW);
+  return values;
+}
+
+MATRIX_B queriesAt(uint t, uint d) {
+  if (SHARED_Q == 0) return heldQueries[(t * BLOCKS_QK + d) % BLOCKS_HELD];
+  MATRIX_B queries;
+  coopMatLoad(queries, queryTile, firstReference(t) % Q_ROWS * K_PITCH + d * MATRIX_K / 4, K_PITCH, BY_COLUMN);
+  return queries;
+}
+
+MATRIX_C referencesOf(uint t) {
+  MATRIX_C references;
+  coopMatLoad(references, rowReferences, firstReference(t), 0, BY_ROW);
+  return references;
+}
+
+// To the scores of a step of all query tiles, the products of a block of channels.
+void addScores(uint step, uint d, inout MATRIX_C s[BLOCKS_S]) {
+  MATRIX_B queries[QUERY_TILES];
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) queries[t] = queriesAt(t, d);
+  [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
+    MATRIX_A keys = keysAt(step, k, d);
+    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+      s[k * QUERY_TILES + t] = coopMatMulAdd(keys, queries[t], s[k * QUERY_TILES + t]);
+    }
+  }
+}
+
+void addValues(MATRIX_B weights[BLOCKS_W], uint step, uint d) {
+  [[unroll]] for (uint k = 0; k < BLOCKS_P; k++) {
+    MATRIX_A values = valuesAt(step, k, d);
+    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+      sums[t * BLOCKS_V + d] = coopMatMulAdd(values, weights[k * QUERY_TILES + t], sums[t * BLOCKS_V + d]);
+    }
+  }
+}
+
+// A step of a plain tile. False: a score is too large for the references, and nothing was added up.
+bool plainStep(uint step, float factor) {
+  MATRIX_C s[BLOCKS_S];
+  [[unroll]] for (uint i = 0; i < BLOCKS_S; i++) s[i] = MATRIX_C(0.0);
+  EACH_BLOCK(d, BLOCKS_QK, addScores(step, d, s))
+  float largest = -kInfinity;
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+    MATRIX_C references = referencesOf(t);
+    [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
+      EACH(i, references) {
+        s[k * QUERY_TILES + t][i] = fma(s[k * QUERY_TILES + t][i], factor, -references[i]);
+        largest = max(largest, s[k * QUERY_TILES + t][i]);
+      }
+    }
+  }
+  // Whatever the device makes of the maximum of NaN and a number: neither is missed.
+  if (subgroupAny(!(largest <= THRESHOLD))) return false;
+
+  MATRIX_B weights[BLOCKS_W];
+  plainWeights(s, weights);
+  EACH_BLOCK(d, BLOCKS_V, addValues(weights, step, d))
+  return true;
+}
+
+// Scores of a query tile to memory, and there to final ones, whatever hides a key. Returns the largest of the row.
+float carefulScores(AttentionParams p, Block b, uint t, uint step, uint firstKey) {
+  MATRIX_C references = referencesOf(t);
+  [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
+    MATRIX_C s = MATRIX_C(0.0);
+    EACH_BLOCK(d, BLOCKS_QK, s = coopMatMulAdd(keysAt(step, k, d), queriesAt(t, d), s))
+    if (NATURAL == 0) EACH(i, s) s[i] = fma(s[i], p.scale * kLog2E, -references[i]);
+    coopMatStore(s, exchange, firstOfSubgroup() + k * MATRIX_M / 2, SCORE_PITCH, BY_COLUMN);
+  }
+  handOver();
+  float largest = -kInfinity;
+  [[dont_unroll]] for (uint key = sharer(); key < STEP_KEYS; key += SHARERS) {
+    float score = loadScore(key);
+    score = finalScore(p, b, b.firstRow + rowOfBlock(t), firstKey + key, NATURAL != 0 ? score * p.scale : score);
+    exchange[scoreAt(key)][key % 2] = floatBitsToUint(score);
+    largest = max(largest, score);
+  }
+  rowParts[gl_SubgroupID * SUBGROUP + gl_SubgroupInvocationID] = largest;
+  handOver();
+  [[unroll]] for (uint i = 0; i < SHARERS; i++) {
+    largest = max(largest, rowParts[gl_SubgroupID * SUBGROUP + i * MATRIX_N + rowOfTile()]);
+  }
+  return largest;
+}
+
+// The weight of a final score. NaN is handed on explicitly, as in weightOf.
+float carefulWeight(float score, float subtracted) {
+  float x = NATURAL != 0 ? (score - subtracted) * kLog2E : score - subtracted;
+  return score == -kInfinity ? 0.0 : isNan(x) ? x : exp2(x);
+}
+
+void carefulStep(AttentionParams p, Block b, uint t, uint step, uint firstKey) {
+  float largest = carefulScores(p, b, t, step, firstKey);
+  // A row that has seen no key yet has a reference of 0, with which nothing has been weighted.
+  float above = NATURAL != 0 ? (largest - reference[t]) * kLog2E : largest;
+  float subtracted = NATURAL != 0 ? reference[t] : 0.0, factor = 1.0;
+  if (isSet[t] ? above > THRESHOLD : largest > -kInfinity) {
+    float next = NATURAL != 0 ? largest : reference[t] + largest;
+    float moved = next - reference[t];
+    if (isSet[t]) factor = exp2(NATURAL != 0 ? -moved * kLog2E : -moved);
+    subtracted = NATURAL != 0 ? next : moved;
+    reference[t] = next;
+    isSet[t] = true;
+  }
+  rowReferences[rowOfBlock(t)] = reference[t];
+  rowFactors[gl_SubgroupID * MATRIX_N + rowOfTile()] = factor;
+  rowTotal[t] *= factor;
+  [[dont_unroll]] for (uint word = sharer(); word < STEP_KEYS / 2; word += SHARERS) {
+    uint key = firstOfPair(word);
+    vec2 weight = vec2(carefulWeight(loadScore(key), subtracted), carefulWeight(loadScore(key + PAIR_DISTANCE), subtracted));
+    rowTotal[t] += weight.x + weight.y;
+    isSet[t] = isSet[t] || isNan(rowTotal[t]);  // what it is compared with no longer matters
+    storePair(key, weight);
+  }
+  handOver();
+  if (subgroupAny(factor != 1.0)) {
+    MATRIX_C factors;
+    coopMatLoad(factors, rowFactors, gl_SubgroupID * MATRIX_N, 0, BY_ROW);
+    EACH_BLOCK(d, BLOCKS_V, sums[t * BLOCKS_V + d] *= factors)
+    totals[t] *= factors;
+  }
+  [[unroll]] for (uint k = 0; k < BLOCKS_P; k++) {
+    MATRIX_B weights = carefulWeightsAt(k);
+    EACH_BLOCK(d, BLOCKS_V, sums[t * BLOCKS_V + d] = coopMatMulAdd(valuesAt(step, k, d), weights, sums[t * BLOCKS_V + d]))
+  }
+  handOver();
+}
+
+void addSpecialBlock(uint t, uint step, uint d, float value) {
+  MATRIX_C count = MATRIX_C(0.0);
+  [[unroll]] for (uint k = 0; k < BLOCKS_P; k++) count = coopMatMulAdd(valuesAt(step, k, d), carefulWeightsAt(k), count);
+  EACH(i, count) {
+    if (count[i] > 0.0) sums[t * BLOCKS_V + d][i] += value;
+  }
+}
+
+// The values of one kind, which lie in the tile as 1: the sums of rows that see one become what it makes of them.
+void addSpecialValues(AttentionParams p, Block b, uint t, uint step, uint firstKey, uint kind) {
+  float value = kind == KIND_NAN ? uintBitsToFloat(0x7fc00000u) : kind == KIND_PLUS_INFINITY ? kInfinity : -kInfinity;
+  carefulScores(p, b, t, step, firstKey);
+  [[dont_unroll]] for (uint word = sharer(); word < STEP_KEYS / 2; word += SHARERS) {
+    uint key = firstOfPair(word);
+    storePair(key, vec2(loadScore(key) == -kInfinity ? 0.0 : 1.0, loadScore(key + PAIR_DISTANCE) == -kInfinity ? 0.0 : 1.0));
+  }
+  handOver();
+  EACH_BLOCK(d, BLOCKS_V, addSpecialBlock(t, step, d, value))
+  handOver();
+}
+
+// Plain tiles from `tile` to before plainEnd, until one has to be careful: a subgroup has left out of the one before `tile`, from its
+// firstStep on, or `tile` has a value that is not finite.
+void plainTiles(AttentionParams p, Block b, Address kHead, Address vHead, TileOffsets offsets, uint plainEnd,
+                inout uint tile, inout uint firstStep) {
+  float factor = p.scale * kLog2E;
+  [[dont_unroll]] while (true) {
+    bool more = tile < plainEnd;
+    if (more) fetchWholeTile(p, b, kHead, vHead, offsets, b.keysBegin + tile * KEYS);
+    barrier();
+    if (!more || anyInSubgroup(someLeftOut != 0u)) break;
+    stageKeys();
+    stageValues();
+    if (holdsSpecialValue()) foundSpecial = 1u;
+    barrier();
+    if (anyInSubgroup(foundSpecial != 0u)) break;
+    firstStep = STEPS;
+    [[unroll]] for (uint step = 0; step < STEPS; step++) {
+      if (firstStep == STEPS && !(allSet && plainStep(step, factor))) {
+        firstStep = step;
+        someLeftOut = 1u;
+      }
+    }
+    tile++;
+  }
+}
+
+void loadQueryBlock(AttentionParams p, Block b, uint t, uint d, bool aligned) {
+  [[unroll]] for (uint j = 0; j < MATRIX_N * MATRIX_K / 8; j += SUBGROUP) {
+    uint i = gl_SubgroupInvocationID + j, row = i / (MATRIX_K / 8), piece = i % (MATRIX_K / 8);
+    if (row >= MATRIX_N) continue;
+    // Rows past the length, which may hold anything, are the last one: NaN in them must not decide what the others do.
+    uint ownRow = b.firstRow + gl_SubgroupID * OWN_ROWS + t * MATRIX_N + row;
+    Address rowAddress = queryRow(p, b, min(ownRow, max(b.seqlenQ, 1u) - 1u));
+    uvec4 x;
+    if (aligned) {
+      x = loadPiece(rowAddress, d * MATRIX_K / 8 + piece, HEAD_DIM_QK);
+    } else {
+      [[unroll]] for (uint c = 0; c < 4; c++) x[c] = loadWord(rowAddress, d * MATRIX_K + 8 * piece + 2 * c, HEAD_DIM_QK);
+    }
+    if (SHARED_Q != 0) {
+      uint at = (firstReference(t) + row) % Q_ROWS * K_PITCH + d * MATRIX_K / 4 + 2 * piece;
+      queryTile[at] = x.xy;
+      queryTile[at + 1] = x.zw;
+    } else {
+      uint at = firstOfSubgroup() + row * WEIGHT_PITCH + 2 * piece;
+      exchange[at] = x.xy;
+      exchange[at + 1] = x.zw;
+    }
+  }
+  if (SHARED_Q != 0) return;
+  handOver();
+  coopMatLoad(heldQueries[(t * BLOCKS_QK + d) % BLOCKS_HELD], exchange, firstWeight(0u), WEIGHT_PITCH, BY_COLUMN);
+  handOver();
+}
+
+void loadQueries(AttentionParams p, Block b) {
+  bool aligned = isAligned(push.buffers[BUFFER_Q], p.qStrideB, p.qStrideH, p.qStrideT, HEAD_DIM_QK);
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+    EACH_BLOCK(d, BLOCKS_QK, loadQueryBlock(p, b, t, d, aligned))
+  }
+}
+
+layout(buffer_reference, std430, buffer_reference_align = 16) writeonly buffer PiecesOut { uvec4 v[]; };
+
+// Sums of a query tile, times what rowFactors holds.
+void storeBlock(AttentionParams p, Block b, uint t, uint d, bool aligned) {
+  coopMatStore(sums[t * BLOCKS_V + d], exchange, firstOfSubgroup(), SCORE_PITCH, BY_COLUMN);
+  handOver();
+  [[unroll]] for (uint j = 0; j < MATRIX_N * MATRIX_M / 8; j += SUBGROUP) {
+    uint i = gl_SubgroupInvocationID + j, row = i / (MATRIX_M / 8), piece = i % (MATRIX_M / 8);
+    uint ownRow = b.firstRow + gl_SubgroupID * OWN_ROWS + t * MATRIX_N + row;
+    float factor = rowFactors[gl_SubgroupID * MATRIX_N + row % MATRIX_N];
+    uint at = firstOfSubgroup() + row % MATRIX_N * SCORE_PITCH + 4 * piece;
+    Address outAddress = outRow(p, b, min(ownRow, b.rowLimit - 1u));
+    uvec4 halves;
+    [[unroll]] for (uint c = 0; c < 4; c++) {
+      vec2 x = uintBitsToFloat(exchange[at + c]);
+      halves[c] = factor == 0.0 ? 0u : floatToHalf(x.x * factor) | floatToHalf(x.y * factor) << 16;
+    }
+    uint first = d * MATRIX_M + 8 * piece;
+    if (row >= MATRIX_N || ownRow >= b.rowLimit || first >= HEAD_DIM_V) continue;
+    if (aligned) {
+      PiecesOut(outAddress + 2u * first).v[0] = halves;
+    } else {
+      [[unroll]] for (uint c = 0; c < 8; c++) {
+        if (first + c < HEAD_DIM_V) store16(outAddress, first + c, halves[c / 2] >> (16 * (c % 2)) & 0xffffu);
+      }
+    }
+  }
+  handOver();
+}
+
+void storeRows(AttentionParams p, Block b) {
+  bool aligned = isAligned(push.buffers[BUFFER_OUT], p.outStrideB, p.outStrideH, p.outStrideT, HEAD_DIM_V);
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+    coopMatStore(totals[t], exchange, firstOfSubgroup(), SCORE_PITCH, BY_COLUMN);
+    rowParts[gl_SubgroupID * SUBGROUP + gl_SubgroupInvocationID] = rowTotal[t];
+    handOver();
+    float total = 0.0;
+    [[unroll]] for (uint i = 0; i < MATRIX_M; i++) total += loadScore(i);
+    [[unroll]] for (uint i = 0; i < SHARERS; i++) total += rowParts[gl_SubgroupID * SUBGROUP + i * MATRIX_N + rowOfTile()];
+    uint row = b.firstRow + rowOfBlock(t);
+    float maximum = NATURAL != 0 ? reference[t] : reference[t] / kLog2E;
+    float factor = 1.0;
+    if (SINK != 0) {
+      // A key without a value. Whichever of its score and the reference is larger becomes the one that the total refers to.
+      float sink = loadF32(push.buffers[BUFFER_SINK], b.head);
+      float above = NATURAL != 0 ? (sink - reference[t]) * kLog2E : fma(sink, kLog2E, -reference[t]);
+      if (!isSet[t]) above = sink == -kInfinity ? sink : kInfinity;
+      if (isNan(sink)) {
+        total = sink;
+      } else if (above > 0.0) {
+        factor = exp2(-above);
+        total = fma(total, factor, 1.0);
+        maximum = sink;
+      } else {
+        total += exp2(above);
+      }
+    }
+    // A row that sees a key, or the sink, has a weight of at least 2^-THRESHOLD.
+    bool empty = total == 0.0 || row >= b.seqlenQ;
+    rowFactors[gl_SubgroupID * MATRIX_N + rowOfTile()] = empty ? 0.0 : factor / total;
+    if (LSE != 0 && sharer() == 0u && row < b.rowLimit) storeLse(p, b, row, empty ? -kInfinity : logSumExp(maximum, total));
+    handOver();
+    EACH_BLOCK(d, BLOCKS_V, storeBlock(p, b, t, d, aligned))
+  }
+}
+
+void main() {
+  AttentionParams p = ParamsIn(push.params).value;
+  Block b = blockOf(p, groupIndex(), 0u, ROWS, 0u);
+  if (isVacant(b)) return;
+  loadQueries(p, b);
+  [[unroll]] for (uint i = 0; i < BLOCKS_O; i++) sums[i] = MATRIX_C(0.0);
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+    totals[t] = MATRIX_C(0.0);
+    rowTotal[t] = 0.0;
+    reference[t] = 0.0;
+    isSet[t] = !CAREFUL;
+    rowReferences[rowOfBlock(t)] = 0.0;
+  }
+  allSet = !CAREFUL;
+  if (gl_LocalInvocationIndex == 0u) {
+    someLeftOut = 0u;
+    foundSpecial = 0u;
+    anySpecial = 0u;
+    specialTiles[0] = 0u;
+    specialTiles[1] = 0u;
+  }
+  barrier();
+
+  uint keysEnd = HAS_KEYS != 0 ? max(b.keysEnd, b.keysBegin) : b.keysBegin;
+  uint tiles = (keysEnd - b.keysBegin + KEYS - 1u) / KEYS;
+  bool alignedK = isAligned(push.buffers[BUFFER_K], p.kStrideB, p.kStrideH, p.kStrideT, HEAD_DIM_QK);
+  bool alignedV = isAligned(push.buffers[BUFFER_V], p.vStrideB, p.vStrideH, p.vStrideT, HEAD_DIM_V);
+  Address kHead = tensorAddress(push.buffers[BUFFER_K], b.batch * p.kStrideB + b.headKv * p.kStrideH + b.keyBase * p.kStrideT);
+  Address vHead = tensorAddress(push.buffers[BUFFER_V], b.batch * p.vStrideB + b.headKv * p.vStrideH + b.keyBase * p.vStrideT);
+  TileOffsets offsets = tileOffsets(p);
+
+  // Plain tiles are those before plainEnd, from plainBegin on. The first tile of all sets the references.
+  uint plainBegin = max((max(b.plainBegin, b.keysBegin) - b.keysBegin + KEYS - 1u) / KEYS, CAREFUL ? 1u : 0u);
+  uint plainEnd = (clamp(b.plainEnd, b.keysBegin, keysEnd) - b.keysBegin) / KEYS;
+  if (!PLAIN) plainEnd = 0u;
+  bool aligned = alignedK && alignedV;
+  float factor = p.scale * kLog2E;
+
+  uint tile = 0u, firstStep = 0u;
+  if (!CAREFUL) plainTiles(p, b, kHead, vHead, offsets, plainEnd, tile, firstStep);
+  [[dont_unroll]] while (CAREFUL && tile < tiles) {
+    firstStep = 0u;  // of this subgroup, in the careful tile
+    if (PLAIN && aligned && tile >= plainBegin) plainTiles(p, b, kHead, vHead, offsets, plainEnd, tile, firstStep);
+    // A tile that a subgroup has left out of, one that is not plain, or the end.
+    if (PLAIN && aligned && anyInSubgroup(someLeftOut != 0u)) {
+      tile--;
+    } else {
+      firstStep = 0u;
+    }
+    if (tile < tiles) {
+      uint first = b.keysBegin + tile * KEYS;
+      barrier();
+      if (gl_LocalInvocationIndex == 0u) {
+        someLeftOut = 0u;
+        foundSpecial = 0u;
+      }
+      copyKeys(p, b, first, alignedK);
+      if (copyValues(p, b, first, alignedV, KIND_FINITE)) {
+        anySpecial = 1u;
+        specialTiles[tile % 2u] = 1u;
+      }
+      barrier();
+      // Plain tiles of rows that are not aligned are copied here, and then treated as the others: where tensors lie changes no bit.
+      bool plain = PLAIN && !aligned && tile >= plainBegin && tile < plainEnd && allSet &&
+                   !anyInSubgroup(specialTiles[tile % 2u] != 0u);
+      if (gl_LocalInvocationIndex == 0u) specialTiles[(tile + 1u) % 2u] = 0u;
+      [[dont_unroll]] for (uint step = firstStep; step < STEPS; step++) {
+        plain = plain && plainStep(step, factor);
+        if (plain) continue;
+        carefulStep(p, b, 0u, step, first + step * STEP_KEYS);
+        if (QUERY_TILES > 1) carefulStep(p, b, QUERY_TILES - 1u, step, first + step * STEP_KEYS);
+      }
+      bool all = true;
+      [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) all = all && isSet[t];
+      allSet = subgroupAll(all);
+      tile++;
+    }
+  }
+
+  barrier();
+  if (CAREFUL && anyInSubgroup(anySpecial != 0u)) {
+    [[dont_unroll]] for (tile = 0u; tile < tiles; tile++) {
+      uint first = b.keysBegin + tile * KEYS;
+      copyKeys(p, b, first, alignedK);
+      [[dont_unroll]] for (uint kind = KIND_FINITE + 1u; kind < KINDS; kind++) {
+        copyValues(p, b, first, alignedV, kind);
+        barrier();
+        [[dont_unroll]] for (uint step = 0; step < STEPS; step++) {
+          addSpecialValues(p, b, 0u, step, first + step * STEP_KEYS, kind);
+          if (QUERY_TILES > 1) addSpecialValues(p, b, QUERY_TILES - 1u, step, first + step * STEP_KEYS, kind);
+        }
+        barrier();
+      }
+    }
+  }
+  storeRows(p, b);
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SACCADE_MATRIX_TILE_GLSL
+#define SACCADE_MATRIX_TILE_GLSL
+// Tiles of K and V in shared memory, as matrix units take them: K as rows of channels, V turned round, as rows of keys.
+//
+// An invocation copies pieces: 8 channels of a key of K, or of VALUES_EACH keys of V, whose elements of one channel it writes together.
+// Keys of V lie in the order of their weights: see matrix_weights.glsl.
+//
+// Rows are padded so that their length in 32-bit words is 4 n + 2: matrices are read 64 bits at a time, and 16 rows then meet
+// every bank once.
+
+#include "attention.glsl"
+
+layout(constant_id = SPEC_SUBGROUP) const uint SUBGROUP = 32;
+layout(constant_id = SPEC_MATRIX_M) const uint MATRIX_M = 16;
+layout(constant_id = SPEC_MATRIX_N) const uint MATRIX_N = 16;
+layout(constant_id = SPEC_MATRIX_K) const uint MATRIX_K = 16;
+layout(constant_id = SPEC_KEY_TILES) const uint KEY_TILES = 2;   // even
+layout(constant_id = SPEC_ROLLED) const uint ROLLED = 0;
+
+// Pieces of a tile and blocks of channels, whose arrays lie in registers: GPUs need constant indices for that. Drivers of CPUs, for
+// which that is memory anyway, take a minute for the code.
+#define EACH_BLOCK(d, count, statement)                             \
+  if (ROLLED != 0) {                                                \
+    [[dont_unroll]] for (uint d = 0; d < count; d++) { statement; } \
+  } else {                                                          \
+    [[unroll]] for (uint d = 0; d < count; d++) { statement; }      \
+  }
+
+const uint STEP_KEYS = KEY_TILES * MATRIX_M;                     // of a step of the softmax
+const uint PAIR_DISTANCE = CONVERSIONS != 0 ? 1 : MATRIX_M;      // between the keys whose elements of V share a word
+
+const uint BLOCKS_QK = (HEAD_DIM_QK + MATRIX_K - 1) / MATRIX_K;  // of channels
+const uint BLOCKS_V = (HEAD_DIM_V + MATRIX_M - 1) / MATRIX_M;
+const uint PIECES_QK = BLOCKS_QK * MATRIX_K / 8;                 // of a row
+const uint PIECES_V = BLOCKS_V * MATRIX_M / 8;
+const uint K_PITCH = PIECES_QK * 2 + 1;                          // of a row in shared memory, in uvec2
+const uint V_PITCH = KEYS / 4 + 1;
+
+const uint VALUES_EACH = KEYS * PIECES_V >= 4 * LOCAL_SIZE ? 4 : 2;
+const uint VALUE_BLOCKS = KEYS / VALUES_EACH;
+const uint K_COUNT = (KEYS * PIECES_QK + LOCAL_SIZE - 1) / LOCAL_SIZE;        // pieces of an invocation
+const uint V_COUNT = (VALUE_BLOCKS * PIECES_V + LOCAL_SIZE - 1) / LOCAL_SIZE;
+const bool K_EVEN = KEYS * PIECES_QK % LOCAL_SIZE == 0;                       // no invocation has a piece too many
+const bool V_EVEN = VALUE_BLOCKS * PIECES_V % LOCAL_SIZE == 0;
+
+shared uvec2 keyTile[KEYS * K_PITCH];
+shared uvec2 valueTile[BLOCKS_V * MATRIX_M * V_PITCH];
+
+layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer PiecesIn { uvec4 v[]; };
+
+uvec4 keyPieces[K_COUNT];
+uvec4 valuePieces[V_COUNT * VALUES_EACH];
+
+// Rows that begin at multiples of 16 bytes and consist of whole pieces.
+bool isAligned(Address base, uint strideB, uint strideH, uint strideT, const uint headDim) {
+  return headDim % 8 == 0 && ((uint(base) | 2u * (strideB | strideH | strideT)) & 15u) == 0u;
+}
+
+// 8 channels of an aligned row; those past the head dim are 0 and never read.
+uvec4 loadPiece(Address row, uint piece, const uint headDim) {
+  return 8 * piece < headDim ? PiecesIn(row + 16u * piece).v[0] : uvec4(0);
+}
+
+// Channels d and d + 1 of any row.
+uint loadWord(Address row, uint d, const uint headDim) {
+  uint word = d < headDim ? load16(row, d) : 0u;
+  if (d + 1u < headDim) word |= load16(row, d + 1u) << 16;
+  return word;
+}
+
+// Which piece the i-th of an invocation is: row (or block of rows) and piece of it. LOCAL_SIZE is mostly a multiple of the row's
+// pieces; then the invocation's part is known before any loop.
+uint keyOfPiece(uint i) {
+  uint t = gl_LocalInvocationIndex;
+  return LOCAL_SIZE % PIECES_QK == 0 ? t / PIECES_QK + i * (LOCAL_SIZE / PIECES_QK) : (t + i * LOCAL_SIZE) / PIECES_QK;
+}
+uint pieceOfKey(uint i) {
+  uint t = gl_LocalInvocationIndex;
+  return LOCAL_SIZE % PIECES_QK == 0 ? t % PIECES_QK : (t + i * LOCAL_SIZE) % PIECES_QK;
+}
+uint blockOfValue(uint i) {
+  uint t = gl_LocalInvocationIndex;
+  return LOCAL_SIZE % VALUE_BLOCKS == 0 ? t % VALUE_BLOCKS : (t + i * LOCAL_SIZE) % VALUE_BLOCKS;
+}
+uint pieceOfValue(uint i) {
+  uint t = gl_LocalInvocationIndex;
+  return LOCAL_SIZE % VALUE_BLOCKS == 0 ? t / VALUE_BLOCKS + i * (LOCAL_SIZE / VALUE_BLOCKS) : (t + i * LOCAL_SIZE) / VALUE_BLOCKS;
+}
+bool hasKeyPiece(uint i) { return K_EVEN || gl_LocalInvocationIndex + i * LOCAL_SIZE < KEYS * PIECES_QK; }
+bool hasValuePiece(uint i) { return V_EVEN || gl_LocalInvocationIndex + i * LOCAL_SIZE < VALUE_BLOCKS * PIECES_V; }
+
+// The first key of the pair whose elements make word `word` of a row of V, or of weights. The second is PAIR_DISTANCE further on.
+uint firstOfPair(uint word) { return word / PAIR_DISTANCE * (2 * PAIR_DISTANCE) + word % PAIR_DISTANCE; }
+
+uint keyOfValue(uint block, uint k) { return firstOfPair(block * (VALUES_EACH / 2) + k / 2) + k % 2 * PAIR_DISTANCE; }
+
+// Where an invocation's first pieces lie in a tile, in bytes.
+struct TileOffsets {
+  uint key, value;
+};
+TileOffsets tileOffsets(AttentionParams p) {
+  return TileOffsets(2u * (p.kStrideT * keyOfPiece(0u) + 8u * pieceOfKey(0u)),
+                     2u * (p.vStrideT * keyOfValue(blockOfValue(0u), 0u) + 8u * pieceOfValue(0u)));
+}
+
+void fetchWholeKey(AttentionParams p, Block b, Address kTile, TileOffsets offsets, uint first, uint i) {
+  if (!hasKeyPiece(i)) return;
+  if (PAGE_SIZE == 0 && LOCAL_SIZE % PIECES_QK == 0) {
+    uint distance = 2u * i * (LOCAL_SIZE / PIECES_QK) * p.kStrideT;
+    keyPieces[i] = PiecesIn(kTile + uint64_t(distance) + uint64_t(offsets.key)).v[0];
+  } else {
+    keyPieces[i] = loadPiece(keyRowOfK(p, b, first + keyOfPiece(i)), pieceOfKey(i), HEAD_DIM_QK);
+  }
+}
+void fetchWholeValue(AttentionParams p, Block b, Address vTile, TileOffsets offsets, uint first, uint i, uint k) {
+  if (!hasValuePiece(i)) return;
+  if (PAGE_SIZE == 0 && LOCAL_SIZE % VALUE_BLOCKS == 0) {
+    uint distance = 2u * keyOfValue(0u, k) * p.vStrideT;
+    valuePieces[i * VALUES_EACH + k] =
+        PiecesIn(vTile + uint64_t(distance) + uint64_t(offsets.value) + 16u * i * (LOCAL_SIZE / VALUE_BLOCKS)).v[0];
+  } else {
+    Address row = keyRowOfV(p, b, first + keyOfValue(blockOfValue(i), k));
+    valuePieces[i * VALUES_EACH + k] = loadPiece(row, pieceOfValue(i), HEAD_DIM_V);
+  }
+}
+// A tile of which every key exists and every row is aligned. Its address is that of the whole work-group; mostly its pieces lie at
+// distances that are, too.
+void fetchWholeTile(AttentionParams p, Block b, Address kHead, Address vHead, TileOffsets offsets, uint first) {
+  Address kTile = tensorAddress(kHead, first * p.kStrideT), vTile = tensorAddress(vHead, first * p.vStrideT);
+  EACH_BLOCK(i, K_COUNT, fetchWholeKey(p, b, kTile, offsets, first, i))
+  [[unroll]] for (uint k = 0; k < VALUES_EACH; k++) {
+    EACH_BLOCK(i, V_COUNT, fetchWholeValue(p, b, vTile, offsets, first, i, k))
+  }
+}
+
+// Any tile of aligned rows; keys past the last are 0.
+void fetchKey(AttentionParams p, Block b, uint first, uint i) {
+  uint key = first + keyOfPiece(i);
+  if (hasKeyPiece(i)) keyPieces[i] = loadPiece(keyRowOfK(p, b, key), pieceOfKey(i), HEAD_DIM_QK);
+  if (key >= b.seqlenK) keyPieces[i] = uvec4(0);
+}
+void fetchKeys(AttentionParams p, Block b, uint first) { EACH_BLOCK(i, K_COUNT, fetchKey(p, b, first, i)) }
+
+void fetchValue(AttentionParams p, Block b, uint first, uint i) {
+  [[unroll]] for (uint k = 0; k < VALUES_EACH; k++) {
+    uint key = first + keyOfValue(blockOfValue(i), k);
+    if (hasValuePiece(i)) valuePieces[i * VALUES_EACH + k] = loadPiece(keyRowOfV(p, b, key), pieceOfValue(i), HEAD_DIM_V);
+    if (key >= b.seqlenK) valuePieces[i * VALUES_EACH + k] = uvec4(0);
+  }
+}
+void fetchValues(AttentionParams p, Block b, uint first) { EACH_BLOCK(i, V_COUNT, fetchValue(p, b, first, i)) }
+
+void stageKey(uint i) {
+  if (!hasKeyPiece(i)) return;
+  uint at = keyOfPiece(i) * K_PITCH + 2 * pieceOfKey(i);
+  keyTile[at] = keyPieces[i].xy;
+  keyTile[at + 1] = keyPieces[i].zw;
+}
+void stageKeys() { EACH_BLOCK(i, K_COUNT, stageKey(i)) }
+
+// The elements of one channel of a pair of keys; `a` and `b` hold two channels each.
+uint pairOf(uint a, uint b, bool second) {
+  return second ? (a >> 16) | (b & 0xffff0000u) : (a & 0xffffu) | (b << 16);
+}
+
+void stageValue(uint i) {
+  if (!hasValuePiece(i)) return;
+  uint block = blockOfValue(i), row = 8 * pieceOfValue(i);
+  [[unroll]] for (uint c = 0; c < 8; c++) {
+    bool second = c % 2 == 1;
+    uint word = pairOf(valuePieces[i * VALUES_EACH][c / 2], valuePieces[i * VALUES_EACH + 1][c / 2], second);
+    if (VALUES_EACH == 4) {
+      uint next = pairOf(valuePieces[i * VALUES_EACH + VALUES_EACH - 2][c / 2], valuePieces[i * VALUES_EACH + VALUES_EACH - 1][c / 2], second);
+      valueTile[(row + c) * V_PITCH + block] = uvec2(word, next);
+    } else {
+      valueTile[(row + c) * V_PITCH + block / 2][block % 2] = word;
+    }
+  }
+}
+void stageValues() { EACH_BLOCK(i, V_COUNT, stageValue(i)) }
+
+// Values that are not finite. 0 times such a value is NaN, so that the value of a hidden key must not meet the matrix unit.
+
+#define KIND_FINITE 0u
+#define KIND_NAN 1u
+#define KIND_PLUS_INFINITY 2u
+#define KIND_MINUS_INFINITY 3u
+const uint KINDS = 4;
+
+bool holdsSpecialValue() {
+  // The sum carries into the sign of a half whose exponent is the largest.
+  uvec4 carries = uvec4(0);
+  EACH_BLOCK(i, V_COUNT * VALUES_EACH, carries |= ((valuePieces[i] & 0x7fff7fffu) + 0x04000400u) & 0x80008000u)
+  return (carries.x | carries.y | carries.z | carries.w) != 0u;
+}
+
+uint kindOf(uint bits) {
+  if ((bits & 0x7c00u) != 0x7c00u) return KIND_FINITE;
+  return (bits & 0x3ffu) != 0u ? KIND_NAN : (bits & 0x8000u) == 0u ? KIND_PLUS_INFINITY : KIND_MINUS_INFINITY;
+}
+
+// Of two elements the finite ones and 0 for the others; or 1 for those of a kind and 0 for the others.
+uint kept(uint word, uint kind) {
+  uint value = kind == KIND_FINITE ? word : 0x3c003c00u;
+  return (kindOf(word & 0xffffu) == kind ? value & 0xffffu : 0u) | (kindOf(word >> 16) == kind ? value & 0xffff0000u : 0u);
+}
+
+void keepPieceOf(uint kind, uint i) {
+  [[unroll]] for (uint c = 0; c < 4; c++) valuePieces[i][c] = kept(valuePieces[i][c], kind);
+}
+void keepValuesOf(uint kind) { EACH_BLOCK(i, V_COUNT * VALUES_EACH, keepPieceOf(kind, i)) }
+
+// Tiles of K and V of any kind, elements of one kind of V.
+
+void copyKeys(AttentionParams p, Block b, uint first, bool aligned) {
+  if (aligned) {
+    fetchKeys(p, b, first);
+    stageKeys();
+    return;
+  }
+  const uint words = PIECES_QK * 4;  // of a row
+  [[dont_unroll]] for (uint i = gl_LocalInvocationIndex; i < KEYS * words; i += LOCAL_SIZE) {
+    uint key = i / words, word = i % words;
+    uint x = loadWord(keyRowOfK(p, b, first + key), 2u * word, HEAD_DIM_QK);
+    keyTile[key * K_PITCH + word / 2][word % 2] = first + key < b.seqlenK ? x : 0u;
+  }
+}
+
+// True if this invocation met a value that is not finite.
+bool copyValues(AttentionParams p, Block b, uint first, bool aligned, uint kind) {
+  bool special = false;
+  if (aligned) {
+    fetchValues(p, b, first);
+    special = holdsSpecialValue();
+    if (special || kind != KIND_FINITE) keepValuesOf(kind);
+    stageValues();
+    return special;
+  }
+  const uint words = KEYS / 2;  // of a row
+  [[dont_unroll]] for (uint i = gl_LocalInvocationIndex; i < PIECES_V * 8 * words; i += LOCAL_SIZE) {
+    uint channel = i / words, word = i % words, key = first + firstOfPair(word);
+    uint x = 0u;
+    if (channel < HEAD_DIM_V && key < b.seqlenK) x = load16(keyRowOfV(p, b, key), channel);
+    if (channel < HEAD_DIM_V && key + PAIR_DISTANCE < b.seqlenK) x |= load16(keyRowOfV(p, b, key + PAIR_DISTANCE), channel) << 16;
+    special = special || kept(x, KIND_FINITE) != x;
+    valueTile[channel * V_PITCH + word / 2][word % 2] = kept(x, kind);
+  }
+  return special;
+}
+
+#endif  // SACCADE_MATRIX_TILE_GLSL
