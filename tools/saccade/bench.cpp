@@ -21,7 +21,7 @@ namespace saccade::tool {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kBenchExamples =
     "  saccade bench                                    everything, in common shapes\n"
     "  saccade bench --preset llm-decode --dtype f16    one use, in half precision\n"
     "  saccade bench attention --only S3,S4             the named shapes alone\n"
@@ -155,7 +155,7 @@ int bench(const Globals& globals, const CLI::App& command, BenchOptions options)
 void addBenchCommand(CLI::App& app, Globals& globals) {
   CLI::App& command = addSubcommand(
       app, globals, "bench",
-      "How fast attention, its layers and whole Vision Transformers are here, and how exact", kExamples);
+      "How fast attention, its layers and whole Vision Transformers are here, and how exact", kBenchExamples);
   const auto options = std::make_shared<BenchOptions>();
   addBenchOptions(command, globals, *options);
   setAction(command, globals, [&globals, &command, options] { return bench(globals, command, *options); });

@@ -5,6 +5,7 @@
 #include "bench_memory.hpp"
 #include "bench_unfused.hpp"
 #include "check/dtype.hpp"
+#include "check/quantise.hpp"
 #include "reference/attention.hpp"
 #include "reference/compare.hpp"
 #include "reference/tolerance.hpp"
@@ -12,8 +13,6 @@
 namespace saccade::tool {
 
 namespace {
-
-constexpr std::int64_t kSampledRows = 32;
 
 // Rows [first, first + count) of a tensor whose last axis is a row.
 std::vector<double> rowsOf(const io::TensorData& tensor, std::int64_t first, std::int64_t count) {
@@ -37,9 +36,16 @@ class AttentionWorkload final : public Workload {
     const auto upload = [&](const io::TensorData& data) {
       return Tensor::fromBytes(device, check::deviceDtype(dtype), data.shape(), data.bytes());
     };
+    if (s_.kvDtype) {
+      quantise(k_, options_.kScale, deviceK_, device);
+      quantise(v_, options_.vScale, deviceV_, device);
+      options_.scaleBlock = static_cast<std::uint32_t>(s_.scaleBlock);
+    }
     deviceQ_ = s_.fused ? upload(q_) : upload(scaled(q_));
-    deviceK_ = s_.fused ? upload(k_) : upload(reversedRows(k_));
-    deviceV_ = s_.fused ? upload(v_) : upload(reversedRows(v_));
+    if (!s_.kvDtype) {
+      deviceK_ = s_.fused ? upload(k_) : upload(reversedRows(k_));
+      deviceV_ = s_.fused ? upload(v_) : upload(reversedRows(v_));
+    }
     if (!s_.fused) {
       scores_ = Tensor::empty(device, check::deviceDtype(dtype), scoresShape(s_));
       hidden_ = hiddenScores(device, s_);
@@ -101,6 +107,21 @@ class AttentionWorkload final : public Workload {
   }
 
  private:
+  // Quantised on the device; on the host the numbers that this stands for, which the scalar path computes with.
+  void quantise(io::TensorData& values, Tensor& scales, Tensor& stored, const Device& device) const {
+    const check::Quantised quantised = check::quantise(values, *s_.kvDtype, s_.scaleBlock);
+    stored = Tensor::fromBytes(device, check::deviceDtype(*s_.kvDtype), values.shape(), quantised.stored.bytes());
+    scales = Tensor::fromBytes(device, Dtype::F32, quantised.scales.shape(), quantised.scales.bytes());
+    const std::int64_t channels = values.shape()[3], tokens = values.shape()[2];
+    const std::int64_t length = s_.scaleBlock == 0 ? tokens : s_.scaleBlock, blocks = quantised.scales.shape()[2];
+    std::vector<double> numbers = quantised.stored.toDoubles();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const std::int64_t row = static_cast<std::int64_t>(i) / channels;
+      numbers[i] *= quantised.scales.at(static_cast<std::size_t>(row / tokens * blocks + row % tokens / length));
+    }
+    values = io::TensorData::fromDoubles(io::DType::F64, values.shape(), numbers);
+  }
+
   // One row of queries as a problem of its own, with the keys that it sees, whose values q, k and v receive.
   reference::AttentionProblem rowProblem(std::int64_t row, std::vector<double>& q, std::vector<double>& k,
                                          std::vector<double>& v) const {
@@ -134,13 +155,14 @@ class AttentionWorkload final : public Workload {
 
 void requireWorkload(const Device& device, const AttentionShape& shape, io::DType dtype) {
   if (!shape.fused) return requireUnfused(device, shape, dtype);
-  const auto tensor = [&](std::int64_t heads, std::int64_t seqlen, std::int64_t headDim) {
-    return TensorDesc{.dtype = check::deviceDtype(dtype), .sizes = {shape.batch, heads, seqlen, headDim}};
+  const auto tensor = [&](std::int64_t heads, std::int64_t seqlen, std::int64_t headDim, io::DType stored) {
+    return TensorDesc{.dtype = check::deviceDtype(stored), .sizes = {shape.batch, heads, seqlen, headDim}};
   };
+  const io::DType keys = shape.kvDtype.value_or(dtype);
   const PlanPtr plan =
-      device.plan(AttentionDesc{.q = tensor(shape.heads, shape.seqlenQ, shape.headDim),
-                                .k = tensor(shape.headsKv, shape.seqlenK, shape.headDim),
-                                .v = tensor(shape.headsKv, shape.seqlenK, shape.headDimV),
+      device.plan(AttentionDesc{.q = tensor(shape.heads, shape.seqlenQ, shape.headDim, dtype),
+                                .k = tensor(shape.headsKv, shape.seqlenK, shape.headDim, keys),
+                                .v = tensor(shape.headsKv, shape.seqlenK, shape.headDimV, keys),
                                 .seqlensQ = !shape.lengths.empty() && shape.seqlenQ == shape.seqlenK,
                                 .seqlensK = !shape.lengths.empty(),
                                 .causal = shape.causal,

@@ -39,6 +39,7 @@ std::string shapeText(const AttentionShape& s) {
   }
   if (s.windowLeft >= 0) text += fmt::format(" left {}", s.windowLeft);
   if (s.windowRight >= 0) text += fmt::format(" right {}", s.windowRight);
+  if (s.kvDtype) text += fmt::format(" kv {}/{}", io::dtypeName(*s.kvDtype), s.scaleBlock);
   return text + (s.lengths.empty() ? "" : " lengths");
 }
 
@@ -80,7 +81,11 @@ double usefulFlops(const AttentionShape& s) {
 
 std::uint64_t tensorBytes(const AttentionShape& s, io::DType dtype) {
   const std::int64_t queries = s.batch * s.heads * s.seqlenQ, keys = s.batch * s.headsKv * s.seqlenK;
-  return static_cast<std::uint64_t>((queries + keys) * (s.headDim + s.headDimV)) * io::dtypeSize(dtype);
+  const std::int64_t channels = s.headDim + s.headDimV;
+  const std::int64_t blocks = s.scaleBlock == 0 ? 1 : (s.seqlenK + s.scaleBlock - 1) / s.scaleBlock;
+  const std::size_t scales = s.kvDtype ? static_cast<std::size_t>(2 * s.batch * s.headsKv * blocks) * sizeof(float) : 0;
+  return static_cast<std::uint64_t>(queries * channels) * io::dtypeSize(dtype) +
+         static_cast<std::uint64_t>(keys * channels) * io::dtypeSize(s.kvDtype.value_or(dtype)) + scales;
 }
 
 }  // namespace saccade::tool

@@ -25,7 +25,7 @@ double conventionalFlops(const AttentionShape& shape);
 // 2 (Dqk + Dv) per visible pair.
 double usefulFlops(const AttentionShape& shape);
 
-// The bytes of q, k, v and out.
+// The bytes of q, k, v, their scales and out.
 std::uint64_t tensorBytes(const AttentionShape& shape, io::DType dtype);
 
 }  // namespace saccade::tool

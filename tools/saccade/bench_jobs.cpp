@@ -38,7 +38,12 @@ std::vector<VitShape> vitShapes(const Preset& preset, const BenchOptions& o) {
 std::vector<Job> jobsOf(const BenchOptions& o) {
   const Preset& preset = presetNamed(o.preset);
   std::vector<Job> jobs;
-  addJobs(jobs, "attention", o.customAttention ? std::vector{o.attention} : preset.attention, o);
+  std::vector<AttentionShape> attention = o.customAttention ? std::vector{o.attention} : preset.attention;
+  for (AttentionShape& shape : attention) {
+    shape.kvDtype = o.attention.kvDtype;
+    shape.scaleBlock = o.attention.scaleBlock;
+  }
+  addJobs(jobs, "attention", attention, o);
   addJobs(jobs, "matmul", o.customMatmul ? std::vector{o.matmul} : preset.matmul, o);
   addJobs(jobs, "layernorm", o.customLayerNorm ? std::vector{o.layerNorm} : preset.layerNorm, o);
   addJobs(jobs, "vit", vitShapes(preset, o), o);

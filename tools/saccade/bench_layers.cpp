@@ -12,8 +12,6 @@ namespace saccade::tool {
 
 namespace {
 
-constexpr std::int64_t kSampledRows = 32;
-
 template <typename Value>
 std::vector<Value> rowsOf(const std::vector<Value>& all, const std::vector<std::int64_t>& rows,
                           std::int64_t width) {

@@ -5,6 +5,7 @@
 
 #include "bench_presets.hpp"
 #include "exit_code.hpp"
+#include "quantised_options.hpp"
 
 namespace saccade::tool {
 
@@ -47,6 +48,7 @@ void addShapeOptions(CLI::App& command, BenchOptions& o) {
                   "attention: keys of each batch entry, and its queries where there are as many as keys")
       ->delimiter(',')
       ->type_name("N,N,...");
+  addQuantisedOptions(command, a.kvDtype, a.scaleBlock);
   addSize(command, "--m", o.matmul.m, "matmul: rows of the first factor");
   addSize(command, "--n", o.matmul.n, "matmul: rows of the weight");
   addSize(command, "--k", o.matmul.k, "matmul: length of the sums");
@@ -135,7 +137,9 @@ void addBenchOptions(CLI::App& command, Globals& globals, BenchOptions& o) {
 }
 
 void finishBenchOptions(const CLI::App& command, BenchOptions& o) {
+  requireQuantised(command);
   if (o.preset == kSweep) {
+    if (o.attention.kvDtype) throw UsageError("--kv-dtype", "the preset sweep has keys of the dtype of its queries alone");
     if (!o.what.empty() && o.what != "attention") {
       throw UsageError("--preset", fmt::format("sweep measures attention, not {}", o.what));
     }

@@ -10,7 +10,7 @@ namespace saccade::tool {
 namespace {
 
 constexpr const char* kColours[] = {"#0969da", "#bc4c00", "#1a7f37", "#8250df", "#9a6700", "#cf222e"};
-constexpr const char* kInk = "#57606a";
+constexpr const char* kPanelInk = "#57606a";
 
 PlotPanel rooflinePanel(const BenchReport& report) {
   PlotPanel panel{.title = "Roofline",
@@ -42,7 +42,7 @@ PlotPanel rooflinePanel(const BenchReport& report) {
     high = std::max(high, ridge * 4);
     panel.series.push_back({.name = fmt::format("{:.3g} GB/s of memory, {:.4g} GFLOP/s of {}", bandwidth, flops,
                                                 report.limits->unitOf(dtype)),
-                            .colour = kInk,
+                            .colour = kPanelInk,
                             .points = {{low, low * bandwidth}, {ridge, flops}, {high, flops}},
                             .markers = false});
   }

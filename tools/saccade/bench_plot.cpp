@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kPanelWidth = 560, kPanelHeight = 460;
 constexpr double kLeft = 76, kRight = 24, kTop = 48, kBottom = 64, kCaption = 36;
-constexpr const char* kInk = "#1f2328";
+constexpr const char* kPlotInk = "#1f2328";
 constexpr const char* kGrid = "#e3e6ea";
 
 std::string escaped(const std::string& text) {
@@ -78,7 +78,7 @@ std::string axesSvg(const PlotPanel& panel, const Axis& x, const Axis& y) {
     svg += textAt(kLeft - 8, y.at(tick) + 4, "text-anchor=\"end\"", tickText(tick, false));
   }
   svg += fmt::format("<path d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\" fill=\"none\" stroke=\"{}\"/>\n", kLeft, kTop, bottom,
-                     right, kInk);
+                     right, kPlotInk);
   svg += textAt((kLeft + right) / 2, bottom + 44, "text-anchor=\"middle\"", panel.xTitle);
   svg += fmt::format("<text transform=\"translate(18 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
                      (kTop + bottom) / 2, escaped(panel.yTitle));
@@ -155,7 +155,7 @@ std::string plotSvg(const std::vector<PlotPanel>& panels, const std::string& cap
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
       "height=\"{1:.0f}\" font-family=\"system-ui, sans-serif\" font-size=\"13\" fill=\"{2}\">\n"
       "<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"#ffffff\"/>\n",
-      width, height, kInk);
+      width, height, kPlotInk);
   for (std::size_t i = 0; i < panels.size(); ++i) {
     svg += fmt::format("<g transform=\"translate({:.0f} 0)\">\n{}</g>\n", kPanelWidth * static_cast<double>(i),
                        panelSvg(panels[i]));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kImageSize = 224;
 constexpr std::int64_t kPatchSize = 16;
-constexpr std::int64_t kChannels = 3;
+constexpr std::int64_t kPictureChannels = 3;
 constexpr std::int64_t kClasses = 1000;
 constexpr std::int64_t kMlpRatio = 4;
 
@@ -48,14 +48,14 @@ io::VitWeights randomVit(const VitShape& s, io::DType dtype) {
                 .depth = s.depth,
                 .numHeads = s.heads,
                 .mlpDim = kMlpRatio * s.embedDim,
-                .inChannels = kChannels,
+                .inChannels = kPictureChannels,
                 .patchSize = kPatchSize,
                 .gridSize = kImageSize / kPatchSize,
                 .numClasses = kClasses};
   WeightMaker make(dtype);
   const std::int64_t e = s.embedDim, patches = vit.config.gridSize * vit.config.gridSize;
-  const io::LinearWeights patch = make.linear(e, kChannels * kPatchSize * kPatchSize);
-  vit.patch = {io::TensorData(dtype, {e, kChannels, kPatchSize, kPatchSize},
+  const io::LinearWeights patch = make.linear(e, kPictureChannels * kPatchSize * kPatchSize);
+  vit.patch = {io::TensorData(dtype, {e, kPictureChannels, kPatchSize, kPatchSize},
                               {patch.weight.bytes().begin(), patch.weight.bytes().end()}),
                patch.bias};
   vit.classToken = make.random({e});
@@ -78,7 +78,7 @@ io::VitWeights randomVit(const VitShape& s, io::DType dtype) {
 double parameters(const VitShape& s) {
   const auto e = static_cast<double>(s.embedDim);
   return static_cast<double>(s.depth) * (4 + 2 * kMlpRatio) * e * e +
-         e * kChannels * kPatchSize * kPatchSize + e * kClasses;
+         e * kPictureChannels * kPatchSize * kPatchSize + e * kClasses;
 }
 
 class VitWorkload final : public Workload {
@@ -90,7 +90,7 @@ class VitWorkload final : public Workload {
         s_(shape),
         dtype_(dtype),
         weights_(randomVit(shape, dtype)),
-        images_(randomTensor(dtype, {shape.batch, kChannels, kImageSize, kImageSize}, 1)),
+        images_(randomTensor(dtype, {shape.batch, kPictureChannels, kImageSize, kImageSize}, 1)),
         vit_(nn::uploadVit(device, weights_, check::deviceDtype(dtype))),
         workspace_(device),
         deviceImages_(Tensor::fromBytes(device, check::deviceDtype(dtype), images_.shape(), images_.bytes())),
@@ -111,23 +111,23 @@ class VitWorkload final : public Workload {
     const auto e = static_cast<double>(s_.embedDim), t = static_cast<double>(tokens()),
                depth = static_cast<double>(s_.depth);
     const double blocks = depth * ((4 + 2 * kMlpRatio) * e * e * t + 2 * t * t * e);
-    const double patches = (t - 1) * e * kChannels * kPatchSize * kPatchSize;
+    const double patches = (t - 1) * e * kPictureChannels * kPatchSize * kPatchSize;
     return 2 * static_cast<double>(s_.batch) * (blocks + patches + e * kClasses);
   }
   double bytes() const override {
     const double elements = parameters(s_) +
-                            static_cast<double>(s_.batch) * (kChannels * kImageSize * kImageSize + kClasses);
+                            static_cast<double>(s_.batch) * (kPictureChannels * kImageSize * kImageSize + kClasses);
     return elements * static_cast<double>(io::dtypeSize(dtype_));
   }
 
   Accuracy check() const override {
     const std::vector<double> logits = check::download(logits_, {s_.batch, kClasses}).toDoubles();
-    const std::size_t pixels = kChannels * kImageSize * kImageSize;
+    const std::size_t pixels = kPictureChannels * kImageSize * kImageSize;
     std::vector<double> images = images_.toDoubles();
     images.resize(pixels);  // the first picture
     const auto expected =
         reference::vitForward<double>(weights_, images,
-                                      {.size = {1, kChannels, kImageSize, kImageSize}, .probsBlock = {}})
+                                      {.size = {1, kPictureChannels, kImageSize, kImageSize}, .probsBlock = {}})
             .logits;
     Accuracy accuracy{.sample = "first picture"};
     double largest = 1;

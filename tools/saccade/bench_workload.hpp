@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ struct AttentionShape {
   std::int64_t windowLeft = -1, windowRight = -1;
   // Of the keys of each batch entry, and of its queries where seqlenQ == seqlenK; empty: all are full.
   std::vector<std::int32_t> lengths = {};
+  std::optional<io::DType> kvDtype = {};  // of quantised keys and values
+  std::int64_t scaleBlock = 0;            // tokens that share a scale; 0: all
   bool fused = true;  // false: a matrix product, softmax and a matrix product, with all scores in memory
 };
 
@@ -102,6 +105,9 @@ void requireWorkload(const Device& device, const VitShape& shape, io::DType dtyp
 // Uniform in [-width, width], rounded to dtype; the same for the same seed.
 io::TensorData randomTensor(io::DType dtype, const io::Shape& shape, std::uint64_t seed,
                             double width = 1.7320508);
+
+// Rows of a result that are compared with the scalar path.
+inline constexpr std::int64_t kSampledRows = 32;
 
 // `count` numbers below `total`, evenly spread and with both ends; all of them if there are no more.
 std::vector<std::int64_t> sampledIndices(std::int64_t total, std::int64_t count);

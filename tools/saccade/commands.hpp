@@ -11,6 +11,7 @@ namespace saccade::tool {
 
 void addBenchCommand(CLI::App& app, Globals& globals);
 void addInfoCommand(CLI::App& app, Globals& globals);
+void addKernelsCommand(CLI::App& app, Globals& globals);
 void addPlanCommand(CLI::App& app, Globals& globals);
 void addRunCommand(CLI::App& app, Globals& globals);
 void addTuneCommand(CLI::App& app, Globals& globals);

@@ -8,7 +8,9 @@
 
 #include "check/check.hpp"
 #include "commands.hpp"
+#include "device/newer_vulkan.hpp"
 #include "exit_code.hpp"
+#include "info_choices.hpp"
 
 namespace saccade::tool {
 
@@ -16,7 +18,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* kExamples =
+constexpr const char* kInfoExamples =
     "  saccade info                    every Vulkan device, its facts and its kernels\n"
     "  saccade info --device llvmpipe  one of them\n"
     "  saccade info --json             the same for programs";
@@ -46,6 +48,53 @@ json subgroupOperations(std::uint32_t flags) {
   return names;
 }
 
+std::string componentType(std::uint32_t type) {
+  static constexpr std::pair<std::uint32_t, const char*> kNames[] = {
+      {VK_COMPONENT_TYPE_FLOAT16_KHR, "f16"}, {VK_COMPONENT_TYPE_FLOAT32_KHR, "f32"}, {VK_COMPONENT_TYPE_FLOAT64_KHR, "f64"},
+      {VK_COMPONENT_TYPE_SINT8_KHR, "s8"},    {VK_COMPONENT_TYPE_SINT16_KHR, "s16"},  {VK_COMPONENT_TYPE_SINT32_KHR, "s32"},
+      {VK_COMPONENT_TYPE_SINT64_KHR, "s64"},  {VK_COMPONENT_TYPE_UINT8_KHR, "u8"},    {VK_COMPONENT_TYPE_UINT16_KHR, "u16"},
+      {VK_COMPONENT_TYPE_UINT32_KHR, "u32"},  {VK_COMPONENT_TYPE_UINT64_KHR, "u64"},  {kComponentTypeBfloat16, "bf16"},
+      {kComponentTypeFloat8E4M3, "e4m3"},     {kComponentTypeFloat8E5M2, "e5m2"},
+  };
+  for (const auto& [value, name] : kNames) {
+    if (value == type) return name;
+  }
+  return fmt::format("{}", type);
+}
+
+std::string scopeName(std::uint32_t scope) {
+  if (scope == VK_SCOPE_SUBGROUP_KHR) return "subgroup";
+  return scope == VK_SCOPE_WORKGROUP_KHR ? "workgroup" : fmt::format("{}", scope);
+}
+
+// "16x16x16 f16 f16 f32 f32 subgroup": m, n, k; types of a, b, what is added and the result.
+template <typename Shape>
+std::string shapeText(std::uint32_t m, std::uint32_t n, std::uint32_t k, const Shape& shape) {
+  return fmt::format("{}x{}x{} {} {} {} {} {}{}", m, n, k, componentType(shape.aType), componentType(shape.bType),
+                     componentType(shape.cType), componentType(shape.resultType), scopeName(shape.scope),
+                     shape.saturatingAccumulation == VK_TRUE ? " saturating" : "");
+}
+
+json matrixShapes(const DeviceFacts& facts) {
+  json texts = json::array();
+  for (std::uint32_t i = 0; i < facts.cooperativeMatrixShapeCount; i++) {
+    const SaccadeCooperativeMatrixShape& shape = facts.cooperativeMatrixShapes[i];
+    texts.push_back(shapeText(shape.mSize, shape.nSize, shape.kSize, shape));
+  }
+  return texts;
+}
+
+// As matrixShapes, of multiples, with the invocations of a work-group before "saturating" where one holds the matrices.
+json flexibleMatrixShapes(const DeviceFacts& facts) {
+  json texts = json::array();
+  for (std::uint32_t i = 0; i < facts.flexibleMatrixShapeCount; i++) {
+    const SaccadeFlexibleMatrixShape& shape = facts.flexibleMatrixShapes[i];
+    texts.push_back(fmt::format("{} {}", shape.workgroupInvocations,
+                                shapeText(shape.mGranularity, shape.nGranularity, shape.kGranularity, shape)));
+  }
+  return texts;
+}
+
 json factsJson(const DeviceFacts& facts) {
   const auto yes = [](VkBool32 value) { return value == VK_TRUE; };
   return {
@@ -62,6 +111,8 @@ json factsJson(const DeviceFacts& facts) {
       {"max_subgroup_size", facts.maxSubgroupSize},
       {"subgroup_operations", subgroupOperations(facts.subgroupOperations)},
       {"subgroup_size_control", yes(facts.subgroupSizeControl)},
+      {"compute_full_subgroups", yes(facts.computeFullSubgroups)},
+      {"max_compute_workgroup_subgroups", facts.maxComputeWorkgroupSubgroups},
       {"max_compute_shared_memory_size", facts.maxComputeSharedMemorySize},
       {"max_compute_work_group_invocations", facts.maxComputeWorkGroupInvocations},
       {"max_compute_work_group_size", facts.maxComputeWorkGroupSize},
@@ -76,8 +127,23 @@ json factsJson(const DeviceFacts& facts) {
       {"storage_buffer_8bit_access", yes(facts.storageBuffer8BitAccess)},
       {"storage_buffer_16bit_access", yes(facts.storageBuffer16BitAccess)},
       {"shader_float16", yes(facts.shaderFloat16)},
+      {"vulkan_memory_model", yes(facts.vulkanMemoryModel)},
+      {"maintenance4", yes(facts.maintenance4)},
       {"signed_zero_inf_nan_preserve_float32", yes(facts.signedZeroInfNanPreserveFloat32)},
       {"pipeline_executable_properties", yes(facts.pipelineExecutableProperties)},
+      {"cooperative_matrix", yes(facts.cooperativeMatrix)},
+      {"cooperative_matrix_shapes", matrixShapes(facts)},
+      {"cooperative_matrix_flexible_dimensions", yes(facts.cooperativeMatrixFlexibleDimensions)},
+      {"cooperative_matrix_reductions", yes(facts.cooperativeMatrixReductions)},
+      {"cooperative_matrix_conversions", yes(facts.cooperativeMatrixConversions)},
+      {"cooperative_matrix_per_element_operations", yes(facts.cooperativeMatrixPerElementOperations)},
+      {"cooperative_matrix_workgroup_scope", yes(facts.cooperativeMatrixWorkgroupScope)},
+      {"cooperative_matrix_tensor_addressing", yes(facts.cooperativeMatrixTensorAddressing)},
+      {"cooperative_matrix_block_loads", yes(facts.cooperativeMatrixBlockLoads)},
+      {"cooperative_matrix_workgroup_scope_max_workgroup_size", facts.cooperativeMatrixWorkgroupScopeMaxWorkgroupSize},
+      {"cooperative_matrix_workgroup_scope_reserved_shared_memory", facts.cooperativeMatrixWorkgroupScopeReservedSharedMemory},
+      {"cooperative_matrix_flexible_dimensions_max_dimension", facts.cooperativeMatrixFlexibleDimensionsMaxDimension},
+      {"flexible_matrix_shapes", flexibleMatrixShapes(facts)},
   };
 }
 
@@ -107,6 +173,7 @@ json deviceJson(const DeviceSummary& summary) {
     const Device opened = Device::open({.select = fmt::format("{}", summary.index)});
     device["facts"] = factsJson(opened.facts());
     device["kernels"] = kernelsJson(opened);
+    device["attention_choices"] = attentionChoices(opened.facts());
   }
   return device;
 }
@@ -122,7 +189,12 @@ std::string deviceText(const json& device) {
   }
   text += "  facts\n";
   for (const auto& [name, value] : device["facts"].items()) {
-    text += fmt::format("    {:<38} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+    if (name.ends_with("_shapes")) {
+      // A line for each: there may be dozens.
+      for (const json& shape : value) text += fmt::format("    {:<57} {}\n", name, shape.get<std::string>());
+    } else {
+      text += fmt::format("    {:<57} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
   }
   text += "  kernels\n";
   for (const json& kernel : device["kernels"]) {
@@ -136,6 +208,12 @@ std::string deviceText(const json& device) {
                             std::string(why) == "left_out" ? "not in this build:" : "because", line);
       }
     }
+  }
+  text += "  attention takes, unless a tuning file or --kernel says otherwise (`saccade plan` for any shape)\n";
+  for (const json& choice : device["attention_choices"]) {
+    text += fmt::format("    {:<8} {:<4} D{:<4} {}\n{:25}{}\n", choice["use"].get<std::string>(),
+                        choice["dtype"].get<std::string>(), choice["head_dim"].get<int>(),
+                        choice["tile"].get<std::string>(), "", choice["why"].get<std::string>());
   }
   return text;
 }
@@ -168,7 +246,7 @@ int info(const Globals& globals) {
 
 void addInfoCommand(CLI::App& app, Globals& globals) {
   CLI::App& command = addSubcommand(
-      app, globals, "info", "List the devices, their facts and the kernels that each can run", kExamples);
+      app, globals, "info", "List the devices, their facts and the kernels that each can run", kInfoExamples);
   addJsonOption(command, globals);
   setAction(command, globals, [&globals] { return info(globals); });
 }

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     Globals globals;
     addInfoCommand(app, globals);
+    addKernelsCommand(app, globals);
     addPlanCommand(app, globals);
     addRunCommand(app, globals);
     addVerifyCommand(app, globals);

@@ -9,9 +9,11 @@
 #include <optional>
 
 #include "check/check.hpp"
+#include "check/dtype.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "kernel_choice.hpp"
+#include "quantised_options.hpp"
 
 namespace saccade::tool {
 
@@ -19,7 +21,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* kExamples =
+constexpr const char* kPlanExamples =
     "  saccade plan --heads 12 --seqlen-q 197 --head-dim 64\n"
     "  saccade plan --heads 32 --kv-heads 8 --seqlen-q 1 --seqlen-k 4096 --head-dim 128 --dtype f16\n"
     "  saccade plan --heads 32 --kv-heads 8 --seqlen-q 64 --seqlen-k 4096 --sequences 16 --page-size 16 --window-left 1023\n"
@@ -41,6 +43,8 @@ struct PlanOptions {
   bool alibi = false, sink = false;
   std::optional<std::uint32_t> sequences;
   std::int64_t pageSize = 0;
+  std::optional<io::DType> kvDtype;
+  std::int64_t scaleBlock = 0;
   bool mask = false, bias = false, seqlensQ = false, seqlensK = false, lse = false, probs = false;
   // matmul; rows of the others
   std::int64_t m = 128, n = 128, k = 128;
@@ -81,6 +85,17 @@ AttentionDesc attentionDesc(const PlanOptions& o) {
     desc.blockTable = TensorDesc{.dtype = Dtype::I32, .sizes = {1, 1, entries, pages}};
     desc.k.sizes = {entries * pages, kvHeads, o.pageSize, o.headDim};
     desc.v.sizes = {entries * pages, kvHeads, o.pageSize, headDimV};
+  }
+  if (o.kvDtype) {
+    desc.k.dtype = desc.v.dtype = check::deviceDtype(*o.kvDtype);
+    // A scale per entry or page, head and block.
+    const auto scales = [&](const TensorDesc& scaled) {
+      const std::int64_t blocks = o.scaleBlock == 0 ? 1 : (scaled.sizes[2] + o.scaleBlock - 1) / o.scaleBlock;
+      return TensorDesc{.dtype = Dtype::F32, .sizes = {scaled.sizes[0], scaled.sizes[1], blocks, 1}};
+    };
+    desc.kScale = scales(desc.k);
+    desc.vScale = scales(desc.v);
+    desc.scaleBlock = static_cast<std::uint32_t>(o.scaleBlock);
   }
   desc.sequences = o.sequences;
   desc.seqlensQ = o.seqlensQ;
@@ -194,6 +209,7 @@ void addAttentionOptions(CLI::App& command, PlanOptions& o) {
   command.add_option("--page-size", o.pageSize, "K and V in pages of that many tokens; 0: contiguous")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
+  addQuantisedOptions(command, o.kvDtype, o.scaleBlock);
   command.add_flag("--mask", o.mask, "With a boolean mask [B,Hq,Tq,Tk]")->group(group);
   command.add_flag("--bias", o.bias, "With an additive bias [B,Hq,Tq,Tk]")->group(group);
   command.add_flag("--seqlens-q", o.seqlensQ, "With lengths of the queries")->group(group);
@@ -206,7 +222,7 @@ void addAttentionOptions(CLI::App& command, PlanOptions& o) {
 
 void addPlanCommand(CLI::App& app, Globals& globals) {
   CLI::App& command =
-      addSubcommand(app, globals, "plan", "Say what would run for a shape, and why", kExamples);
+      addSubcommand(app, globals, "plan", "Say what would run for a shape, and why", kPlanExamples);
   addKernelOption(command, globals);
   addJsonOption(command, globals);
   const auto options = std::make_shared<PlanOptions>();
@@ -241,7 +257,10 @@ void addPlanCommand(CLI::App& app, Globals& globals) {
   command.add_option("--embed-dim", options->embedDim, "Channels of the result")
       ->capture_default_str()
       ->group("Patch embedding");
-  setAction(command, globals, [&globals, options] { return plan(globals, *options); });
+  setAction(command, globals, [&globals, &command, options] {
+    requireQuantised(command);
+    return plan(globals, *options);
+  });
 }
 
 }  // namespace saccade::tool

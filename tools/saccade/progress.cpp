@@ -12,7 +12,7 @@ namespace saccade::tool {
 
 namespace {
 
-constexpr std::size_t kWidth = 30;  // columns of the bar
+constexpr std::size_t kBarWidth = 30;  // columns of the bar
 constexpr std::size_t kTextWidth = 36;
 constexpr std::chrono::milliseconds kInterval{100};
 
@@ -45,9 +45,9 @@ void ProgressBar::draw(const std::string& next) {
   if (!enabled_ || total_ == 0) {
     return;
   }
-  const std::size_t filled = kWidth * std::min(done_, total_) / total_;
+  const std::size_t filled = kBarWidth * std::min(done_, total_) / total_;
   fmt::print(stderr, "\r\x1b[K{} [{}{}] {}/{} {}", label_, std::string(filled, '#'),
-             std::string(kWidth - filled, '.'), done_, total_, next.substr(0, kTextWidth));
+             std::string(kBarWidth - filled, '.'), done_, total_, next.substr(0, kTextWidth));
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -4,18 +4,21 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "check/device_case.hpp"
+#include "check/quantise.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "io/case_file.hpp"
 #include "kernel_choice.hpp"
+#include "quantised_options.hpp"
 
 namespace saccade::tool {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kRunExamples =
     "  saccade run case.safetensors -o out.safetensors\n"
     "  saccade run case.safetensors -o out.safetensors --kernel scalar_tiled --out-dtype f32\n"
     "A case file holds one call of an operator; tests/cases/README.md describes it. The results get the names\n"
@@ -27,6 +30,8 @@ struct RunOptions {
   std::string output;
   std::string outDtype;
   std::string weights;
+  std::optional<io::DType> kvDtype;
+  std::int64_t scaleBlock = 0;
 };
 
 io::TensorMap widened(const io::TensorMap& tensors) {
@@ -38,7 +43,8 @@ io::TensorMap widened(const io::TensorMap& tensors) {
 }
 
 int run(const Globals& globals, const RunOptions& options) {
-  const io::CaseFile file = io::readCaseFile(options.caseFile);
+  io::CaseFile file = io::readCaseFile(options.caseFile);
+  if (options.kvDtype) file = check::quantised(file, *options.kvDtype, options.scaleBlock);
   Globals anyKernel = globals;
   anyKernel.kernel.clear();
   const Device device = anyKernel.openDevice();
@@ -58,7 +64,7 @@ int run(const Globals& globals, const RunOptions& options) {
   const io::TensorMap tensors = options.outDtype == "f32" ? widened(results.tensors) : results.tensors;
   io::writeResultFile(
       options.output, file, tensors,
-      {.kernel = results.kernel, .device = device.summary().name, .pRounding = check::kPRounding});
+      {.kernel = results.kernel, .device = device.summary().name, .pRounding = check::weightRounding(results.kernel)});
   return kExitOk;
 }
 
@@ -66,7 +72,7 @@ int run(const Globals& globals, const RunOptions& options) {
 
 void addRunCommand(CLI::App& app, Globals& globals) {
   CLI::App& command =
-      addSubcommand(app, globals, "run", "Run one case file and write its results", kExamples);
+      addSubcommand(app, globals, "run", "Run one case file and write its results", kRunExamples);
   addKernelOption(command, globals);
   const auto options = std::make_shared<RunOptions>();
   command.add_option("case", options->caseFile, "The case file")->required()->type_name("CASE.safetensors");
@@ -80,7 +86,11 @@ void addRunCommand(CLI::App& app, Globals& globals) {
       .add_option("--weights", options->weights,
                   "Model file, for a case whose weights are not in the case file")
       ->type_name("FILE");
-  setAction(command, globals, [&globals, options] { return run(globals, *options); });
+  addQuantisedOptions(command, options->kvDtype, options->scaleBlock);
+  setAction(command, globals, [&globals, &command, options] {
+    requireQuantised(command);
+    return run(globals, *options);
+  });
 }
 
 }  // namespace saccade::tool

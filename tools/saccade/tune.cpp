@@ -22,7 +22,7 @@ namespace {
 using json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kExamples =
+constexpr const char* kTuneExamples =
     "  saccade tune                                     common shapes of attention and matmul, in two minutes\n"
     "  saccade tune --quick                             a few of them, in half a minute\n"
     "  saccade tune --heads 32 --kv-heads 8 --seqlen-q 1 --seqlen-k 4096 --head-dim 128 --dtype f16\n"
@@ -212,7 +212,7 @@ int runTune(const Globals& globals, const CLI::App& command, const TuneOptions& 
 }  // namespace
 
 void addTuneCommand(CLI::App& app, Globals& globals) {
-  CLI::App& command = addSubcommand(app, globals, "tune", "Find the fastest kernels and tiles on this device by measuring", kExamples);
+  CLI::App& command = addSubcommand(app, globals, "tune", "Find the fastest kernels and tiles on this device by measuring", kTuneExamples);
   addJsonOption(command, globals);
   const auto options = std::make_shared<TuneOptions>();
   command.add_flag("--quick", options->shapes.quick, "A few shapes only");

@@ -28,7 +28,7 @@ using nlohmann::json;
 
 constexpr unsigned kMostThreads = 8;
 
-constexpr const char* kExamples =
+constexpr const char* kVerifyExamples =
     "  saccade verify                              shapes, properties, random problems; every kernel\n"
     "  saccade verify --cases tests/cases          the golden cases as well\n"
     "  saccade verify --device all --thorough      every device, each in its own process; for long\n"
@@ -113,7 +113,7 @@ int verifyAll(const Globals& globals, const VerifyOptions& options) {
 
 void addVerifyCommand(CLI::App& app, Globals& globals) {
   CLI::App& command = addSubcommand(app, globals, "verify",
-                                    "Check that a device computes what the scalar path does", kExamples);
+                                    "Check that a device computes what the scalar path does", kVerifyExamples);
   addKernelOption(command, globals);
   addJsonOption(command, globals);
   command.get_option("--device")

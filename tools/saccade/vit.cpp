@@ -10,7 +10,7 @@ namespace saccade::tool {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kVitExamples =
     "  saccade vit --model models/fashion_vit/fashion_vit.safetensors models/fashion_vit/samples/*.png\n"
     "      the classes of pictures\n"
     "  saccade vit --model ~/.cache/saccade/dinov2s.safetensors models/dinov2/samples/* --attention maps\n"
@@ -29,7 +29,7 @@ void addVitCommand(CLI::App& app, Globals& globals) {
   const auto options = std::make_shared<VitOptions>();
   CLI::App& command =
       addSubcommand(app, globals, "vit",
-                    "Run a Vision Transformer on pictures: classes, features, attention maps", kExamples);
+                    "Run a Vision Transformer on pictures: classes, features, attention maps", kVitExamples);
   command.add_option("--model", options->model, "Weights, a safetensors file")->required()->type_name("FILE");
   CLI::Option* pictures =
       command.add_option("pictures", options->pictures, "PNG or JPEG files")->type_name("PICTURE");

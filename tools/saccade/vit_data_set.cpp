@@ -21,7 +21,7 @@ namespace saccade::tool {
 
 namespace {
 
-constexpr std::int64_t kDefaultBatch = 250;
+constexpr std::int64_t kDataSetBatch = 250;
 
 // A class per image, as bytes; from an idx file or a file of nothing else.
 std::vector<std::uint8_t> classesFrom(const std::string& path, std::span<const std::byte> bytes, std::int64_t count) {
@@ -112,7 +112,7 @@ int classifyDataSet(const Globals& globals, const VitOptions& options) {
   Stream stream(device);
   const auto start = std::chrono::steady_clock::now();
   const std::vector<std::uint8_t> classes =
-      classify(vit, stream, images, options.batch == 0 ? kDefaultBatch : options.batch);
+      classify(vit, stream, images, options.batch == 0 ? kDataSetBatch : options.batch);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   nlohmann::ordered_json report = {{"model", options.model}, {"device", device.summary().name}, {"images", count},

@@ -24,7 +24,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::int64_t kBackboneSize = 224;
-constexpr std::int64_t kDefaultBatch = 8;
+constexpr std::int64_t kPictureBatch = 8;
 // Enlarging a picture of a few rows until its shorter side fits would take gigabytes for what is cropped
 // again.
 constexpr std::int64_t kMostOblong = 20;
@@ -214,7 +214,7 @@ int lookAtPictures(const Globals& globals, const VitOptions& options) {
   const Device device = globals.openDevice();
   const nn::Vit vit = nn::uploadVit(device, weights);
   const std::vector<Finding> findings =
-      look(device, vit, config, pictures, options.batch == 0 ? kDefaultBatch : options.batch, withAttention);
+      look(device, vit, config, pictures, options.batch == 0 ? kPictureBatch : options.batch, withAttention);
 
   const auto paths = mapPaths(options.attention, options.pictures);
   ordered_json report = {{"model", options.model},

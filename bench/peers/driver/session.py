@@ -53,11 +53,11 @@ class Session:
 
     def run(self, runs: int, timeout: float) -> list[float]:
         """Milliseconds of each run."""
-        return self._ask(f"run {runs}", timeout)["ms"]
+        return self.ask(f"run {runs}", timeout)["ms"]
 
     def write(self, timeout: float) -> None:
         """Lets it write the result of its last run."""
-        self._ask("write", timeout)
+        self.ask("write", timeout)
 
     def cpu_seconds(self) -> float:
         """What it has used so far."""
@@ -67,6 +67,9 @@ class Session:
         except OSError:
             return 0.0
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def ended(self) -> bool:
+        return self._process.poll() is not None
 
     def close(self) -> None:
         assert self._process.stdin and self._process.stdout
@@ -87,7 +90,8 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, line: str, timeout: float) -> dict[str, Any]:
+    def ask(self, line: str, timeout: float) -> dict[str, Any]:
+        """The answer to a line."""
         assert self._process.stdin
         try:
             self._process.stdin.write(line.encode() + b"\n")
