@@ -56,6 +56,19 @@ TEST(Spec, EveryOptionIsReadWhereItStands) {
   EXPECT_EQ(spec.data, 9u);
 }
 
+TEST(Spec, QuantisedKeysHaveScales) {
+  const AttentionSpec spec =
+      parseSpec("bf16,B2,Hq2,Hkv2,Tq4,Tk32,Dqk4,Dv4,page=16,kv=f8e4m3,k_scale=b-t,v_scale=-h-,scale_block=8");
+  EXPECT_EQ(spec.kvDtype, io::DType::F8_E4M3);
+  EXPECT_EQ(spec.kScale, (ScaleAxes{true, false, true}));
+  EXPECT_EQ(spec.vScale, (ScaleAxes{false, true, false}));
+  EXPECT_EQ(spec.scaleBlock, 8);
+  for (const char* wrong : {"f32,k_scale=bht,scale_block=1", "f32,kv=i8,scale_block=1", "f32,kv=i8,k_scale=bht", "f32,kv=u8",
+                            "f32,Tk32,page=16,kv=i8,k_scale=bht,scale_block=12"}) {
+    EXPECT_THROW(parseSpec(wrong), std::invalid_argument) << wrong;
+  }
+}
+
 TEST(Spec, MistakesAreNamed) {
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {"", "no dtype"},
@@ -108,7 +121,7 @@ TEST(Spec, BuiltInPropertiesSuitTheirKinds) {
       repeats += kind == "repeat1000" ? 1 : 0;
     }
   }
-  EXPECT_EQ(repeats, 3u);
+  EXPECT_EQ(repeats, 4u);
 }
 
 TEST(Sample, HiddenValuesDifferAndVisibleOnesDoNot) {

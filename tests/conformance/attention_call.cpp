@@ -2,9 +2,12 @@
 #include "attention_call.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include "check/attention_options.hpp"
+#include "check/device_case.hpp"
 #include "check/dtype.hpp"
 #include "reference/attention.hpp"
 #include "reference/exact_zeros.hpp"
@@ -18,6 +21,21 @@ io::TensorData randomTensor(io::DType dtype, const io::Shape& shape, unsigned se
   std::vector<float> values(static_cast<std::size_t>(io::elementCount(shape)));
   std::generate(values.begin(), values.end(), [&] { return normal(random); });
   return io::TensorData::fromFloats(dtype, shape, values);
+}
+
+io::TensorData randomStored(io::DType dtype, const io::Shape& shape, unsigned seed, float scale) {
+  std::vector<float> values = randomTensor(io::DType::F32, shape, seed).toFloats();
+  for (float& value : values) {
+    value /= scale;
+    if (dtype == io::DType::I8) value = std::nearbyint(std::clamp(value, -128.0f, 127.0f));
+  }
+  return io::TensorData::fromFloats(dtype, shape, values);
+}
+
+io::TensorData randomScales(const io::Shape& shape, unsigned seed, float scale) {
+  return changed(randomTensor(io::DType::F32, shape, seed), [&](std::vector<float>& values) {
+    for (float& value : values) value = scale * std::exp(value / 2);
+  });
 }
 
 io::TensorData randomMask(const io::Shape& shape, unsigned seed) {
@@ -152,6 +170,30 @@ io::TensorData pagesOf(const io::AttentionCase& values, const io::TensorData& te
   return {tensor.dtype(), shape, std::move(bytes)};
 }
 
+// Scales [B,Hkv,blocks,1] beside the pages; a scale that serves all entries and tokens stays as it is. Whatever belongs to no key
+// is NaN.
+io::TensorData scalesOfPages(const io::AttentionCase& values, const io::TensorData& scales, std::int64_t pageSize,
+                             std::int64_t columns) {
+  const io::Shape& shape = scales.shape();
+  if (shape[0] == 1 && shape[2] == 1) return scales;
+  const std::int64_t tokens = shape[2] == 1 ? pageSize : values.scaleBlock, blocks = (pageSize + tokens - 1) / tokens;
+  const std::vector<float> from = scales.toFloats();
+  const io::Shape pooled = {values.batch * columns + 2, shape[1], blocks, 1};
+  std::vector<float> to(static_cast<std::size_t>(io::elementCount(pooled)), std::numeric_limits<float>::quiet_NaN());
+  for (std::int64_t b = 0; b < values.batch; ++b) {
+    const KeyRange keys = keysOf(values, b);
+    for (std::int64_t j = 0; j < keys.count; ++j) {
+      for (std::int64_t h = 0; h < shape[1]; ++h) {
+        const std::int64_t block = shape[2] == 1 ? 0 : (keys.begin + j) / tokens;
+        const std::int64_t page = pageOf(values, columns, b, j / pageSize);
+        to[static_cast<std::size_t>((page * shape[1] + h) * blocks + j % pageSize / tokens)] =
+            from[static_cast<std::size_t>(((shape[0] == 1 ? 0 : b) * shape[1] + h) * shape[2] + block)];
+      }
+    }
+  }
+  return io::TensorData::fromFloats(io::DType::F32, pooled, to);
+}
+
 void preparePages(PreparedCall& prepared, const AttentionCall& call) {
   const io::AttentionCase& values = call.values;
   std::int64_t columns = 1;
@@ -167,6 +209,12 @@ void preparePages(PreparedCall& prepared, const AttentionCall& call) {
   check::DeviceTensors& tensors = prepared.tensors;
   prepared.k = tensors.input("pages of k", pagesOf(values, values.k, call.pageSize, columns));
   prepared.v = tensors.input("pages of v", pagesOf(values, values.v, call.pageSize, columns));
+  if (values.kScale) {
+    prepared.options.kScale = tensors.input("k_scale", scalesOfPages(values, *values.kScale, call.pageSize, columns));
+  }
+  if (values.vScale) {
+    prepared.options.vScale = tensors.input("v_scale", scalesOfPages(values, *values.vScale, call.pageSize, columns));
+  }
   prepared.options.blockTable = tensors.input(
       "block table", io::TensorData::fromDoubles(io::DType::I32, {values.batch, columns}, table));
 }
@@ -188,6 +236,8 @@ PreparedCall prepare(const Device& device, const AttentionCall& call) {
   } else {
     prepared.k = input("k", values.k);
     prepared.v = input("v", values.v);
+    if (values.kScale) prepared.options.kScale = tensors.input("k_scale", *values.kScale);
+    if (values.vScale) prepared.options.vScale = tensors.input("v_scale", *values.vScale);
   }
   if (values.mask) prepared.options.mask = tensors.input("mask", *values.mask);
   if (values.bias) prepared.options.bias = tensors.input("bias", *values.bias);
@@ -266,7 +316,8 @@ void expectRight(const AttentionCall& call, const AttentionResults& results, con
         const auto comparison = reference::compareTensor(name, got, wantedTensor, tolerance, mustBeZero);
         EXPECT_TRUE(comparison.passed) << what << (what.empty() ? "" : ": ") << comparison.reason;
       };
-  compare("out", results.out, expected.out, tolerances.out, zeros.at("out"));
+  const bool roundsWeights = check::weightRounding(call.kernel) == io::PRounding::Storage;
+  compare("out", results.out, expected.out, roundsWeights ? tolerances.outRoundedP : tolerances.out, zeros.at("out"));
   if (call.lse) compare("lse", results.lse, expected.lse, tolerances.lse, {});
   if (call.probs) {
     reference::TensorTolerance rounded = tolerances.probs;

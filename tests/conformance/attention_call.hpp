@@ -37,6 +37,10 @@ AttentionCall randomCall(const AttentionSizes& sizes, const Variant& variant, un
 
 // Values from N(0, 1) in `dtype`.
 io::TensorData randomTensor(io::DType dtype, const io::Shape& shape, unsigned seed);
+// What quantising values from N(0, 1) by `scale` stores, in F8_E4M3 or I8.
+io::TensorData randomStored(io::DType dtype, const io::Shape& shape, unsigned seed, float scale);
+// Scales around `scale`, each its own.
+io::TensorData randomScales(const io::Shape& shape, unsigned seed, float scale);
 // 0 or 1, each with probability 1/2.
 io::TensorData randomMask(const io::Shape& shape, unsigned seed);
 // The same value throughout.

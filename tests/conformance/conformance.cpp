@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance.hpp"
 
+#include <utility>
+
+#include "kernels/registry.hpp"
+
 namespace saccade::conformance {
 
 std::vector<std::string> kernelChoices(const Device& device, SaccadeOperator op) {
@@ -18,8 +22,10 @@ std::vector<std::string> kernelChoices(const Device& device, SaccadeOperator op)
 std::vector<Variant> attentionVariants(const Device& device) {
   std::vector<Variant> variants;
   for (const std::string& kernel : kernelChoices(device, SACCADE_OPERATOR_ATTENTION)) {
-    for (const io::DType dtype : {io::DType::F32, io::DType::F16, io::DType::BF16})
-      variants.push_back({kernel, dtype});
+    for (const auto& [dtype, code] : {std::pair{io::DType::F32, SACCADE_DTYPE_F32}, {io::DType::F16, SACCADE_DTYPE_F16},
+                                      {io::DType::BF16, SACCADE_DTYPE_BF16}}) {
+      if (core::isMadeFor(kernel.c_str(), code)) variants.push_back({kernel, dtype});
+    }
   }
   return variants;
 }

@@ -46,5 +46,6 @@ void registerOptionTests(const Device& device);
 void registerScaleTests(const Device& device);
 void registerRecordingTests(const Device& device);
 void registerRefusalTests(const Device& device);
+void registerQuantisedTests(const Device& device);
 
 }  // namespace saccade::conformance

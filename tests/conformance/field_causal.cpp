@@ -2,15 +2,13 @@
 // Where the diagonal lies when there are more keys than queries or fewer, and that a causal mask is there
 // when, and only when, it was asked for.
 #include <cmath>
-#include <limits>
 
 #include "field_cases.hpp"
+#include "io/special_values.hpp"
 #include "probes.hpp"
 
 namespace saccade::conformance {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 AttentionCall causalCall(const AttentionSizes& sizes, const Variant& variant,
                          io::Causal causal = io::Causal::BottomRight) {

@@ -3,11 +3,11 @@
 #include <limits>
 
 #include "field_cases.hpp"
+#include "io/special_values.hpp"
 
 namespace saccade::conformance {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 
 AttentionCall masked(const AttentionSizes& sizes, const Variant& variant, const Formula& visible) {

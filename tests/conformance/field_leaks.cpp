@@ -2,15 +2,12 @@
 // NaN, infinity and what was never written, in places that a row may not see; and NaN where it must come
 // through.
 #include <cmath>
-#include <limits>
 
 #include "field_cases.hpp"
+#include "io/special_values.hpp"
 
 namespace saccade::conformance {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 void hiddenKeysHoldAnything(const Device& device, const Variant& variant) {
   AttentionCall call = randomCall({.seqlenQ = 2, .seqlenK = 2, .headDimQk = 4, .headDimV = 4}, variant);

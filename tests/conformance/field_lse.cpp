@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log-sum-exp, and parts of the keys that are computed apart and merged with it.
 #include <cmath>
-#include <limits>
 
 #include "field_cases.hpp"
+#include "io/special_values.hpp"
 
 namespace saccade::conformance {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Keys [begin, end) of a call, and the same part of its bias.
 AttentionCall withKeys(const AttentionCall& call, std::int64_t begin, std::int64_t end) {

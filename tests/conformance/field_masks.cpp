@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which mask element belongs to which pair, in every form of broadcast; and finite biases that mean to hide.
-#include <limits>
 
 #include "field_cases.hpp"
+#include "io/special_values.hpp"
 
 namespace saccade::conformance {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 void theMaskArrives(const Device& device, const Variant& variant) {
   AttentionCall call = randomCall({.seqlenQ = 4, .seqlenK = 4}, variant);

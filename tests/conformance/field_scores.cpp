@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows, softcap, ALiBi and sinks: the rules between the product and the softmax.
 #include <cmath>
-#include <limits>
 
 #include "field_cases.hpp"
+#include "io/special_values.hpp"
 #include "probes.hpp"
 
 namespace saccade::conformance {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 AttentionCall windowed(const AttentionSizes& sizes, const Variant& variant, std::int64_t left,
                        std::int64_t right) {

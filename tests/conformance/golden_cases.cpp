@@ -32,7 +32,7 @@ void runCase(const Device& device, check::Check& check, const std::string& kerne
     case check::State::Passed: EXPECT_FALSE(later) << "runs now: take it off the list of later cases"; break;
     case check::State::Failed: FAIL() << check.description() << ": " << outcome.reason;
     case check::State::NotRun:
-      if (!later) FAIL() << "was not run: " << outcome.reason;
+      if (!later && outcome.reason.find("cannot run here: ") == std::string::npos) FAIL() << "was not run: " << outcome.reason;
       GTEST_SKIP() << "not run: " << outcome.reason;
   }
 }

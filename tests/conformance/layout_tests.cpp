@@ -6,7 +6,7 @@
 namespace saccade::conformance {
 namespace {
 
-constexpr std::int64_t kHeadDim = 20;  // not a multiple of 8, and 40 bytes in half precision
+constexpr std::int64_t kOddHeadDim = 20;  // not a multiple of 8, and 40 bytes in half precision
 
 AttentionCall plainCall(const Variant& variant, std::int64_t headsQ, std::int64_t headsKv,
                         std::int64_t seqlenQ, std::int64_t seqlenK) {
@@ -15,8 +15,8 @@ AttentionCall plainCall(const Variant& variant, std::int64_t headsQ, std::int64_
                                    .headsKv = headsKv,
                                    .seqlenQ = seqlenQ,
                                    .seqlenK = seqlenK,
-                                   .headDimQk = kHeadDim,
-                                   .headDimV = kHeadDim},
+                                   .headDimQk = kOddHeadDim,
+                                   .headDimV = kOddHeadDim},
                                   variant);
   call.values.causal = io::Causal::BottomRight;
   return call;
@@ -41,7 +41,7 @@ void packedQkvAgrees(const Device& device, const Variant& variant) {
   const AttentionResults expected = execute(device, call);
   PreparedCall prepared = prepare(device, call);
   const Tensor qkv =
-      Tensor::empty(device, check::deviceDtype(variant.dtype), {3, 37, 3, 3, kHeadDim}, {.guard = true});
+      Tensor::empty(device, check::deviceDtype(variant.dtype), {3, 37, 3, 3, kOddHeadDim}, {.guard = true});
   const auto part = [&](std::int64_t index, const io::TensorData& values) {
     const Tensor view = qkv.select(2, index).transpose(1, 2);
     view.uploadBytes(values.bytes());
@@ -59,9 +59,9 @@ void packedQkvAgrees(const Device& device, const Variant& variant) {
 void registerLayoutTests(const Device& device) {
   for (const Variant& variant : attentionVariants(device)) {
     registerTest("attention_layouts",
-                 testName("bshd_padded_rows_and_cache_slices_equal_contiguous", variant, kHeadDim),
+                 testName("bshd_padded_rows_and_cache_slices_equal_contiguous", variant, kOddHeadDim),
                  [=] { layoutsAgree(device, variant); });
-    registerTest("attention_layouts", testName("packed_qkv_equals_contiguous", variant, kHeadDim),
+    registerTest("attention_layouts", testName("packed_qkv_equals_contiguous", variant, kOddHeadDim),
                  [=] { packedQkvAgrees(device, variant); });
   }
 }

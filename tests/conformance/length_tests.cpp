@@ -5,12 +5,12 @@
 #include <limits>
 
 #include "attention_call.hpp"
+#include "io/special_values.hpp"
 
 namespace saccade::conformance {
 namespace {
 
-constexpr std::int64_t kHeadDim = 16;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr std::int64_t kLengthHeadDim = 16;
 
 AttentionCall paddedCall(const Variant& variant, io::Causal causal) {
   AttentionCall call =
@@ -73,11 +73,11 @@ void registerLengthTests(const Device& device) {
     for (const auto& [causal, name] :
          {std::pair{io::Causal::None, ""}, {io::Causal::BottomRight, "_when_causal"}}) {
       const std::string suffix = name;
-      registerTest("attention_lengths", testName("hide_what_lies_past_them" + suffix, variant, kHeadDim),
+      registerTest("attention_lengths", testName("hide_what_lies_past_them" + suffix, variant, kLengthHeadDim),
                    [=] { paddingHasNoInfluence(device, paddedCall(variant, causal)); });
-      registerTest("attention_lengths", testName("make_rows_past_them_zero" + suffix, variant, kHeadDim),
+      registerTest("attention_lengths", testName("make_rows_past_them_zero" + suffix, variant, kLengthHeadDim),
                    [=] { paddedRowsAreZero(device, paddedCall(variant, causal)); });
-      registerTest("attention_lengths", testName("are_clamped_on_the_device" + suffix, variant, kHeadDim),
+      registerTest("attention_lengths", testName("are_clamped_on_the_device" + suffix, variant, kLengthHeadDim),
                    [=] { deviceClampsLengths(device, paddedCall(variant, causal)); });
     }
   }

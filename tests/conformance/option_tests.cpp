@@ -9,7 +9,7 @@
 namespace saccade::conformance {
 namespace {
 
-constexpr std::int64_t kHeadDim = 16;
+constexpr std::int64_t kOptionHeadDim = 16;
 
 struct Combination {
   const char* name;
@@ -83,7 +83,7 @@ void registerOptionTests(const Device& device) {
   for (const Variant& variant : attentionVariants(device)) {
     for (const Combination& combination : kCombinations) {
       if (variant.dtype != io::DType::F32 && !combination.everyDtype) continue;
-      registerTest("attention_options", testName(combination.name, variant, kHeadDim),
+      registerTest("attention_options", testName(combination.name, variant, kOptionHeadDim),
                    [=] { checkCall(device, callOf(combination, variant)); });
     }
   }

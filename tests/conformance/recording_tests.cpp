@@ -10,7 +10,7 @@
 namespace saccade::conformance {
 namespace {
 
-constexpr std::int64_t kHeadDim = 64;
+constexpr std::int64_t kRecordingHeadDim = 64;
 
 AttentionCall someCall(const Variant& variant, unsigned seed = 1) {
   AttentionCall call = randomCall({.batch = 1,
@@ -18,8 +18,8 @@ AttentionCall someCall(const Variant& variant, unsigned seed = 1) {
                                    .headsKv = 1,
                                    .seqlenQ = 65,
                                    .seqlenK = 129,
-                                   .headDimQk = kHeadDim,
-                                   .headDimV = kHeadDim},
+                                   .headDimQk = kRecordingHeadDim,
+                                   .headDimV = kRecordingHeadDim},
                                   variant, seed);
   call.values.causal = io::Causal::BottomRight;
   return call;
@@ -64,7 +64,7 @@ void callsBesideEachOtherAgree(const Device& device, const Variant& variant) {
 void aCallSeesWhatTheOneBeforeItWrote(const Device& device, const Variant& variant) {
   AttentionCall call = someCall(variant);
   call.values.seqlenK = 65;
-  const io::Shape keys = {1, 1, 65, kHeadDim};
+  const io::Shape keys = {1, 1, 65, kRecordingHeadDim};
   call.values.k = randomTensor(variant.dtype, keys, 31);
   call.values.v = randomTensor(variant.dtype, keys, 32);
   AttentionCall stepByStep = call;
@@ -117,7 +117,7 @@ void threadsShareOnePlan(const Device& device, const Variant& variant) {
 void registerRecordingTests(const Device& device) {
   for (const Variant& variant : attentionVariants(device)) {
     const auto add = [&](const char* name, void (*test)(const Device&, const Variant&)) {
-      registerTest("attention_recording", testName(name, variant, kHeadDim), [=] { test(device, variant); });
+      registerTest("attention_recording", testName(name, variant, kRecordingHeadDim), [=] { test(device, variant); });
     };
     add("repeats_bit_for_bit", repeatsBitForBit);
     add("calls_beside_each_other_agree", callsBesideEachOtherAgree);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A key that a row may not see has no influence, whatever it holds: checked bit by bit, for every row and
 // some keys.
-#include <limits>
 
+#include "io/special_values.hpp"
 #include "probes.hpp"
 
 namespace saccade::conformance {
 namespace {
 
-constexpr std::int64_t kHeadDim = 16;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr std::int64_t kVisibilityHeadDim = 16;
 
 void probeKeys(const Device& device, const AttentionCall& call) {
   const AttentionResults before = execute(device, call);
@@ -35,14 +33,14 @@ void registerVisibilityTests(const Device& device) {
     for (const auto& [causal, name] :
          {std::pair{io::Causal::BottomRight, "bottom_right"}, {io::Causal::TopLeft, "top_left"}}) {
       registerTest("attention_causality",
-                   testName(std::string(name) + "_hides_later_keys", variant, kHeadDim),
+                   testName(std::string(name) + "_hides_later_keys", variant, kVisibilityHeadDim),
                    [=] { probeKeys(device, causalCall(variant, causal, 37, 70)); });
       registerTest("attention_causality",
-                   testName(std::string(name) + "_with_more_queries_than_keys", variant, kHeadDim),
+                   testName(std::string(name) + "_with_more_queries_than_keys", variant, kVisibilityHeadDim),
                    [=] { probeKeys(device, causalCall(variant, causal, 45, 20)); });
     }
     registerTest(
-        "attention_causality", testName("follows_the_lengths_of_each_entry", variant, kHeadDim), [=] {
+        "attention_causality", testName("follows_the_lengths_of_each_entry", variant, kVisibilityHeadDim), [=] {
           AttentionCall call =
               randomCall({.batch = 3, .headsQ = 2, .headsKv = 2, .seqlenQ = 37, .seqlenK = 70}, variant);
           call.values.causal = io::Causal::BottomRight;
@@ -50,14 +48,14 @@ void registerVisibilityTests(const Device& device) {
           call.values.seqlensK = {65, 31, 70};
           probeKeys(device, call);
         });
-    registerTest("attention_mask", testName("hides_keys_row_by_row", variant, kHeadDim), [=] {
+    registerTest("attention_mask", testName("hides_keys_row_by_row", variant, kVisibilityHeadDim), [=] {
       AttentionCall call =
           randomCall({.batch = 2, .headsQ = 2, .headsKv = 1, .seqlenQ = 37, .seqlenK = 70}, variant);
       call.values.mask = randomMask({2, 2, 37, 70}, 7);
       call.probs = true;
       probeKeys(device, call);
     });
-    registerTest("attention_bias", testName("of_minus_infinity_hides_keys", variant, kHeadDim), [=] {
+    registerTest("attention_bias", testName("of_minus_infinity_hides_keys", variant, kVisibilityHeadDim), [=] {
       AttentionCall call =
           randomCall({.batch = 1, .headsQ = 2, .headsKv = 2, .seqlenQ = 37, .seqlenK = 70}, variant);
       call.values.bias =

@@ -7,11 +7,7 @@
 #include "attention/plan.hpp"
 #include "core_test.hpp"
 #include "fake_devices.hpp"
-
-namespace saccade::core {
-using uint = uint32_t;
-#include "attention_params.h"
-}  // namespace saccade::core
+#include "step_params.hpp"
 
 namespace saccade::test {
 namespace {
@@ -28,13 +24,6 @@ SaccadeAttentionDesc withKernel(SaccadeAttentionDesc desc, const char* kernel) {
   return desc;
 }
 
-core::AttentionParams paramsOf(const core::StepDraft& step) {
-  core::AttentionParams params{};
-  EXPECT_EQ(step.params.size(), sizeof params);
-  std::copy(step.params.begin(), step.params.end(), reinterpret_cast<std::byte*>(&params));
-  return params;
-}
-
 TEST(AttentionChoice, TakesRowsOnACpuAndSaysWhy) {
   const PlanDraft plan = planFor(cpuFacts(), attentionDesc());
   EXPECT_EQ(plan.kernel, "scalar_rows");
@@ -44,7 +33,7 @@ TEST(AttentionChoice, TakesRowsOnACpuAndSaysWhy) {
 
 TEST(AttentionChoice, TakesTilesOnAGpuAndSaysWhy) {
   for (const core::DeviceFacts& facts : {desktopGpuFacts(), wideGpuFacts(), minimalFacts()}) {
-    const PlanDraft plan = planFor(facts, attentionDesc());
+    const PlanDraft plan = planFor(facts, attentionDesc({.seqlenQ = 50}));
     EXPECT_EQ(plan.kernel, "scalar_tiled") << facts.deviceName;
     EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_tiled: chosen: ", plan.reason);
     EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_rows: not taken: ", plan.reason);
@@ -92,7 +81,7 @@ TEST(AttentionChoice, RefusesANamedKernelThatTheDeviceCannotRun) {
 
 TEST(AttentionChoice, TakesPortableShadersWhereAnythingNativeIsMissing) {
   EXPECT_STREQ(planFor(cpuFacts(), attentionDesc()).steps[0].shader->name, "scalar_rows_f32_native");
-  EXPECT_STREQ(planFor(minimalFacts(), attentionDesc({}, SACCADE_DTYPE_BF16)).steps[0].shader->name,
+  EXPECT_STREQ(planFor(minimalFacts(), attentionDesc({.seqlenQ = 50}, SACCADE_DTYPE_BF16)).steps[0].shader->name,
                "scalar_tiled_bf16_portable");
   for (auto member :
        {&core::DeviceFacts::shaderInt64, &core::DeviceFacts::storageBuffer8BitAccess,
@@ -118,6 +107,71 @@ TEST(AttentionPlan, GivesScalarTiled32RowsPerWorkGroup) {
   EXPECT_EQ(step.specialisation.at(SPEC_LOCAL_SIZE), 128u);
   EXPECT_EQ(paramsOf(step).rowBlocks, 2u);
   EXPECT_EQ(step.groups, uint64_t{2} * 6 * 2);
+}
+
+SaccadeAttentionDesc quantisedDesc(SaccadeDtype dtype, SaccadeDtype keys) {
+  SaccadeAttentionDesc desc = attentionDesc({}, dtype);
+  desc.k.dtype = desc.v.dtype = keys;
+  desc.kScale = tensorDesc(SACCADE_DTYPE_F32, {2, 3, 2, 1});
+  desc.vScale = tensorDesc(SACCADE_DTYPE_F32, {1, 3, 1, 1});
+  desc.scaleBlock = 4;
+  return desc;
+}
+
+TEST(AttentionPlan, TellsTheKernelHowKeysAreQuantised) {
+  SaccadeAttentionDesc desc = withKernel(quantisedDesc(SACCADE_DTYPE_F16, SACCADE_DTYPE_I8), "scalar_rows");
+  desc.probs.dtype = SACCADE_DTYPE_F16;
+  const PlanDraft plan = planFor(cpuFacts(), desc);
+  ASSERT_EQ(plan.steps.size(), 2u);  // and the weights
+  for (const core::StepDraft& step : plan.steps) {
+    EXPECT_EQ(step.specialisation.at(SPEC_KV_DTYPE), uint32_t{KV_I8});
+    EXPECT_EQ(step.specialisation.at(SPEC_KV_WORDS), 1u);
+    EXPECT_EQ(step.specialisation.at(SPEC_K_SCALE), 1u);
+    EXPECT_EQ(step.specialisation.at(SPEC_V_SCALE), 1u);
+    EXPECT_EQ(step.specialisation.at(SPEC_SCALE_BLOCK), 4u);
+    EXPECT_EQ(step.slots.at(BUFFER_K_SCALE), core::kSlotKScale);
+    const core::AttentionParams params = paramsOf(step);
+    EXPECT_EQ(params.kScaleStrideB, 6u);
+    EXPECT_EQ(params.kScaleStrideH, 2u);
+    EXPECT_EQ(params.kScaleStrideT, 1u);
+    EXPECT_EQ(params.vScaleStrideB, 0u);
+    EXPECT_EQ(params.vScaleStrideH, 1u);
+    EXPECT_EQ(params.vScaleStrideT, 0u);
+  }
+  EXPECT_EQ(plan.steps[0].slots.at(BUFFER_V_SCALE), core::kSlotVScale);
+  EXPECT_EQ(plan.steps[1].slots.at(BUFFER_PROBS), core::kSlotProbs);
+  EXPECT_EQ(plan.slots[core::kSlotK].bytes, uint64_t{2} * 3 * 7 * 16);
+  EXPECT_EQ(plan.slots[core::kSlotKScale].bytes, uint64_t{2} * 3 * 2 * 4);
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "f16 B2", plan.label);
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, " kv i8 scales(4)", plan.label);
+}
+
+// Four bytes are read at a time only where no row can begin between words, and then the addresses may not either.
+TEST(AttentionPlan, ReadsQuantisedKeysInWordsWhereItMay) {
+  const auto wordsAndAlignment = [](const SaccadeAttentionDesc& desc) {
+    const PlanDraft plan = planFor(cpuFacts(), withKernel(desc, "scalar_rows"));
+    EXPECT_EQ(plan.slots[core::kSlotK].alignment, plan.slots[core::kSlotV].alignment);
+    return std::pair(plan.steps.at(0).specialisation.at(SPEC_KV_WORDS), plan.slots[core::kSlotK].alignment);
+  };
+  const SaccadeAttentionDesc plain = quantisedDesc(SACCADE_DTYPE_F32, SACCADE_DTYPE_F8E4M3);
+  EXPECT_EQ(wordsAndAlignment(plain), std::pair(1u, 4u));
+  SaccadeAttentionDesc odd = plain;
+  odd.v.sizes[3] = 23;
+  EXPECT_EQ(wordsAndAlignment(odd), std::pair(0u, 1u));
+  SaccadeAttentionDesc padded = plain;
+  padded.k.strides[0] = 7 * 3 * 17, padded.k.strides[1] = 7 * 17, padded.k.strides[2] = 17, padded.k.strides[3] = 1;
+  EXPECT_EQ(wordsAndAlignment(padded), std::pair(0u, 1u));
+}
+
+TEST(AttentionPlan, CopiesQuantisedKeysWithTheirScales) {
+  const PlanDraft plan = planFor(cpuFacts(), withKernel(quantisedDesc(SACCADE_DTYPE_F32, SACCADE_DTYPE_F8E4M3), "widened_rows"));
+  ASSERT_EQ(plan.steps.size(), 2u);
+  EXPECT_EQ(plan.steps[0].specialisation.at(SPEC_KV_DTYPE), uint32_t{KV_E4M3});
+  EXPECT_EQ(plan.steps[0].specialisation.at(SPEC_K_SCALE), 1u);
+  EXPECT_EQ(plan.steps[0].specialisation.at(SPEC_WIDENED), 0u);
+  EXPECT_EQ(plan.steps[1].specialisation.at(SPEC_KV_DTYPE), 0u);
+  EXPECT_EQ(plan.steps[1].specialisation.at(SPEC_K_SCALE), 0u);
+  EXPECT_EQ(plan.steps[1].specialisation.at(SPEC_WIDENED), 1u);
 }
 
 TEST(AttentionPlan, TellsTheKernelWhatIsThere) {
@@ -273,7 +327,7 @@ TEST(AttentionPlan, CountsBytesOfInputsAndOutputsOnce) {
 
 TEST(AttentionPlan, NeedsNoScratchHoweverLongTheSequence) {
   for (const FakeDevice& device : fakeDevices()) {
-    for (const char* kernel : {"scalar_rows", "split_kv", "scalar_tiled"}) {
+    for (const char* kernel : {"scalar_rows", "split_kv", "scalar_tiled", "flash_decode"}) {
       SaccadeAttentionDesc desc = withKernel(
           attentionDesc({.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 1 << 20, .seqlenK = 1 << 20}),
           kernel);
@@ -316,6 +370,46 @@ TEST(AttentionPlan, SplitsTheKeysOfShortQueriesAndFoldsTheHeadsThatShareThem) {
   EXPECT_EQ(combine.slots.at(BUFFER_K), core::kSlotScratch);
   EXPECT_EQ(combine.slots.at(BUFFER_OUT), core::kSlotOut);
   EXPECT_EQ(plan.scratchBytes(), 16u * (128 + 2) * 8 * 4);
+}
+
+// The same on a GPU: a work-group has the four heads of a group and 128 of the 4096 keys; `combine` has a channel to an invocation.
+TEST(AttentionPlan, ReadsTheKeysOfShortQueriesOnceOnAGpu) {
+  const SaccadeAttentionDesc desc = attentionDesc(
+      {.batch = 1, .headsQ = 32, .headsKv = 8, .seqlenQ = 1, .seqlenK = 4096, .headDimQk = 128, .headDimV = 128}, SACCADE_DTYPE_F16);
+  const PlanDraft plan = planFor(desktopGpuFacts(), desc);
+  EXPECT_EQ(plan.kernel, "flash_decode");
+  ASSERT_EQ(plan.steps.size(), 2u);
+  const core::StepDraft& parts = plan.steps[0];
+  const core::StepDraft& combine = plan.steps[1];
+  EXPECT_STREQ(parts.shader->name, "flash_decode_f16_native");
+  EXPECT_STREQ(combine.shader->name, "combine_f16_native");
+  EXPECT_EQ(parts.specialisation.at(SPEC_FOLD), 4u);
+  EXPECT_EQ(parts.specialisation.at(SPEC_ROWS_EACH), 4u);
+  EXPECT_EQ(parts.specialisation.at(SPEC_SUBGROUP_ROWS), 1u);
+  EXPECT_EQ(paramsOf(parts).splits, 32u);
+  EXPECT_EQ(parts.groups, 8u * 32);
+  EXPECT_EQ(combine.specialisation.at(SPEC_PARTIAL_ROWS), 4u);
+  EXPECT_EQ(combine.specialisation.at(SPEC_LOCAL_SIZE), 4u * 32);
+  EXPECT_EQ(combine.specialisation.at(SPEC_CHANNELS), 1u);
+  EXPECT_EQ(combine.groups, 8u * 128 / 32);
+  EXPECT_EQ(plan.scratchBytes(), 8u * 32 * (128 + 2) * 4 * 4);
+}
+
+// As many rows as a prompt has are for tiles; a group of many heads is cut.
+TEST(AttentionPlan, ReadsKeysOnceForAtMostEightRows) {
+  const core::DeviceFacts facts = desktopGpuFacts();
+  const auto planOf = [&](int64_t rows, int64_t heads) {
+    return planFor(facts, attentionDesc({.batch = 1, .headsQ = heads, .headsKv = 1, .seqlenQ = rows, .seqlenK = 4096}));
+  };
+  EXPECT_EQ(planOf(16, 1).kernel, "flash_decode");
+  EXPECT_EQ(planOf(17, 1).kernel, "scalar_tiled");
+  const PlanDraft twelve = planOf(1, 12);
+  EXPECT_EQ(twelve.steps.at(0).specialisation.at(SPEC_FOLD), 6u);
+  EXPECT_EQ(paramsOf(twelve.steps.at(0)).headBlocks, 2u);
+  const PlanDraft rows = planOf(5, 1);
+  EXPECT_EQ(rows.steps.at(0).specialisation.at(SPEC_FOLD), 1u);
+  EXPECT_EQ(rows.steps.at(0).specialisation.at(SPEC_ROWS_EACH), 8u);
+  EXPECT_EQ(paramsOf(rows.steps.at(0)).rowBlocks, 1u);
 }
 
 TEST(AttentionPlan, SplitsNothingWhereRowsFillTheDevice) {

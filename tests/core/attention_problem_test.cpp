@@ -2,7 +2,7 @@
 // Validation of attention descriptions: what is filled in, and where the limits of sizes lie.
 #include <cmath>
 
-#include "api/text.hpp"
+#include "text/formatted.hpp"
 #include "attention/problem.hpp"
 #include "core_test.hpp"
 
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Limits, AttentionHeadDims,
                          testing::Values(HeadDims{1, 1}, HeadDims{1, 256}, HeadDims{256, 1},
                                          HeadDims{256, 256}, HeadDims{59, 37}),
                          [](const auto& test) {
-                           return core::formatted("{}_and_{}", test.param.qk, test.param.v);
+                           return formatted("{}_and_{}", test.param.qk, test.param.v);
                          });
 
 // The last element of k lies at (seqlen_k - 1) * stride + head_dim - 1: 2^32 - 2 is the last index allowed.

@@ -2,18 +2,15 @@
 // What validation refuses, and that the refusal names the field, its value and what is allowed.
 #include <cstring>
 #include <functional>
-#include <limits>
 
 #include "attention/host_values.hpp"
 #include "attention/plan.hpp"
 #include "core_test.hpp"
 #include "fake_devices.hpp"
+#include "io/special_values.hpp"
 
 namespace saccade::test {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // What a C host may write into an enumeration.
 template <class Enum>
@@ -184,6 +181,69 @@ const BadInput kBadDtypes[] = {
      {"u8", "f32, f16, bf16"}},
 };
 INSTANTIATE_TEST_SUITE_P(OfDtypes, AttentionRefusal, testing::ValuesIn(kBadDtypes), badInputName);
+
+const BadInput kBadQuantisation[] = {
+    {"quantised_queries", [](auto& d) { d.q.dtype = SACCADE_DTYPE_I8; }, "q.dtype", {"i8", "f32, f16, bf16"}},
+    {"quantised_output", [](auto& d) { d.out.dtype = SACCADE_DTYPE_F8E4M3; }, "out.dtype", {"f8e4m3", "allowed: f32"}},
+    {"keys_and_values_of_two_formats",
+     [](auto& d) { quantise(d, SACCADE_DTYPE_I8), d.v.dtype = SACCADE_DTYPE_F8E4M3; },
+     "v.dtype",
+     {"f8e4m3", "allowed: i8"}},
+    {"keys_alone", [](auto& d) { quantise(d, SACCADE_DTYPE_I8), d.v.dtype = SACCADE_DTYPE_F32; }, "v.dtype", {"f32", "allowed: i8"}},
+    {"values_alone", [](auto& d) { d.v.dtype = SACCADE_DTYPE_F8E4M3; }, "v.dtype", {"f8e4m3", "allowed: f32"}},
+    {"unsigned_keys", [](auto& d) { d.k.dtype = SACCADE_DTYPE_U8; }, "k.dtype", {"u8", "f32, f8e4m3, i8"}},
+    {"scale_of_plain_keys", [](auto& d) { quantise(d, SACCADE_DTYPE_F32); }, "k_scale", {"k and v are f32", "f8e4m3 and i8"}},
+    {"scale_of_plain_values",
+     [](auto& d) { quantise(d, SACCADE_DTYPE_F32), d.kScale = {}; },
+     "v_scale",
+     {"k and v are f32", "f8e4m3 and i8"}},
+    {"scale_in_half_precision",
+     [](auto& d) { quantise(d, SACCADE_DTYPE_I8), d.kScale.dtype = SACCADE_DTYPE_F16; },
+     "k_scale.dtype",
+     {"f16", "allowed: f32"}},
+    {"too_few_blocks",
+     [](auto& d) { quantise(d, SACCADE_DTYPE_I8), d.scaleBlock = 3; },
+     "k_scale.sizes",
+     {"k_scale.sizes[2] is 2", "must be 3 or 1"}},
+    {"blocks_without_their_size",
+     [](auto& d) { quantise(d, SACCADE_DTYPE_I8), d.scaleBlock = 0; },
+     "k_scale.sizes",
+     {"k_scale.sizes[2] is 2", "must be 1 or 1"}},
+    {"a_scale_per_channel",
+     [](auto& d) { quantise(d, SACCADE_DTYPE_I8), d.vScale.sizes[3] = 24; },
+     "v_scale.sizes",
+     {"v_scale.sizes[3] is 24", "must be 1 or 1"}},
+    {"scales_of_query_heads",
+     [](auto& d) { quantise(d, SACCADE_DTYPE_I8), d.k.sizes[1] = d.v.sizes[1] = 2; },
+     "k_scale.sizes",
+     {"k_scale.sizes[1] is 3", "must be 2 or 1"}},
+    {"block_without_scales",
+     [](auto& d) { quantise(d, SACCADE_DTYPE_I8), d.kScale = d.vScale = {}; },
+     "scale_block",
+     {"is 4", "k_scale nor v_scale", "leave it at 0"}},
+    {"block_beyond_every_sequence",
+     [](auto& d) { quantise(d, SACCADE_DTYPE_I8), d.scaleBlock = 1u << 30; },
+     "scale_block",
+     {"1073741824", "at most 1073741823"}},
+};
+INSTANTIATE_TEST_SUITE_P(OfQuantisedKeys, AttentionRefusal, testing::ValuesIn(kBadQuantisation), badInputName);
+
+TEST(AttentionScales, BelongToPagesWhereThereArePages) {
+  SaccadeAttentionDesc desc = attentionDesc();
+  quantise(desc, SACCADE_DTYPE_I8);
+  for (SaccadeTensorDesc* tensor : {&desc.k, &desc.v}) tensor->sizes[0] = 9, tensor->sizes[2] = 4;
+  desc.blockTable = tensorDesc(SACCADE_DTYPE_I32, {1, 1, 2, 5});
+  desc.kScale = tensorDesc(SACCADE_DTYPE_F32, {9, 3, 1, 1});
+  desc.vScale = tensorDesc(SACCADE_DTYPE_F32, {1, 1, 1, 1});
+  const core::AttentionProblem problem = core::validateAttention(desc);
+  EXPECT_EQ(problem.kScale.strides[0], 3u);
+  EXPECT_EQ(problem.vScale.strides[0], 0u);
+  desc.kScale.sizes[0] = 2;  // batch entries
+  const auto refusal = refusalOf([&] { core::validateAttention(desc); });
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->field, "k_scale.sizes");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "must be 9 or 1", refusal->text);
+}
 
 void setScale(SaccadeAttentionDesc& desc, float scale) {
   desc.hasSoftmaxScale = VK_TRUE;

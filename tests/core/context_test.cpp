@@ -55,6 +55,19 @@ TEST(Context, NamesTheRequiredFeatureThatTheHostDidNotEnable) {
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "CPU device", creation.text);
 }
 
+// VUID-RuntimeSpirv-vulkanMemoryModel-06265: half of the memory model forbids what no memory model allows.
+TEST(Context, RefusesHalfOfTheMemoryModel) {
+  MockDriver driver;
+  driver.features12.vulkanMemoryModel = VK_TRUE;
+  driver.features12.vulkanMemoryModelDeviceScope = VK_FALSE;
+  const Creation creation = create(driver.contextInfo());
+  EXPECT_EQ(creation.status, SACCADE_ERROR_DEVICE_REQUIREMENTS);
+  EXPECT_EQ(creation.field, "vulkanMemoryModelDeviceScope");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "enable both or neither", creation.text);
+  driver.features12.vulkanMemoryModelDeviceScope = VK_TRUE;
+  EXPECT_EQ(create(driver.contextInfo()).status, SACCADE_OK);
+}
+
 TEST(Context, RefusesVulkanOlderThan1_2) {
   MockDriver driver;
   SaccadeContextCreateInfo info = driver.contextInfo();

@@ -43,6 +43,13 @@ inline SaccadeAttentionDesc attentionDesc(const AttentionShape& s = {},
   return desc;
 }
 
+// K and V of 8 bits, with a scale per head and 4 tokens; there are 7 tokens.
+inline void quantise(SaccadeAttentionDesc& desc, SaccadeDtype dtype) {
+  desc.k.dtype = desc.v.dtype = dtype;
+  desc.kScale = desc.vScale = tensorDesc(SACCADE_DTYPE_F32, {2, 3, 2, 1});
+  desc.scaleBlock = 4;
+}
+
 // What the call refuses; empty if it returns.
 template <class Call>
 std::optional<core::Refusal> refusalOf(Call&& call) {

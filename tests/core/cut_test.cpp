@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long work is cut into dispatches by what the host has reported, and short work is left alone.
 #include <cmath>
-#include <limits>
 
 #include "core_test.hpp"
+#include "io/special_values.hpp"
 #include "mock_driver.hpp"
 
 namespace saccade::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr AttentionShape kLong{.batch = 1, .headsQ = 1, .headsKv = 1, .seqlenQ = 65536, .seqlenK = 65536, .headDimQk = 64, .headDimV = 64};
 
 class Cutting : public testing::Test {
@@ -111,7 +110,7 @@ TEST_F(Cutting, BelievesASlowerDeviceAtOnceAndAFasterOneBitByBit) {
   EXPECT_NEAR(infoOf(made).estimatedMilliseconds, 6000, 1e-6);
   for (int i = 0; i < 10; i++) saccadeReportTime(made, 1000);
   EXPECT_NEAR(infoOf(made).estimatedMilliseconds, 1000, 1e-6);
-  for (const double nonsense : {0.0, -5.0, std::nan(""), kInfinity}) saccadeReportTime(made, nonsense);
+  for (const double nonsense : {0.0, -5.0, std::nan(""), double{kInfinity}}) saccadeReportTime(made, nonsense);
   EXPECT_NEAR(infoOf(made).estimatedMilliseconds, 1000, 1e-6);
 }
 

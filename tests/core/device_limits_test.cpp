@@ -3,7 +3,7 @@
 // operations and other capabilities, grid, parameters.
 #include <algorithm>
 
-#include "api/text.hpp"
+#include "text/formatted.hpp"
 #include "attention/plan.hpp"
 #include "core_test.hpp"
 #include "fake_devices.hpp"
@@ -37,6 +37,13 @@ void expectWithinLimits(const core::DeviceFacts& facts, const core::PlanDraft& p
     EXPECT_LE(invocations, facts.maxComputeWorkGroupSize[0]);
     EXPECT_LE(sharedMemoryBytes(*step.shader, step.specialisation), facts.maxComputeSharedMemorySize);
     EXPECT_EQ(missingFor(*step.shader, facts), "");
+    if (step.subgroupSize != 0) {
+      EXPECT_EQ(core::subgroupSizeRefusal(facts, step.subgroupSize), "");
+      EXPECT_EQ(invocations % step.subgroupSize, 0u);
+      if (facts.maxComputeWorkgroupSubgroups != 0) {
+        EXPECT_LE(invocations / step.subgroupSize, facts.maxComputeWorkgroupSubgroups);
+      }
+    }
     EXPECT_GE(step.groups, 1u);
     EXPECT_LE(step.groups, 0xffffffffu);
     // Every dispatch but the last is as large as the device allows, and none is larger.
@@ -111,7 +118,7 @@ class DeviceLimits : public testing::TestWithParam<Combination> {
 };
 
 TEST_P(DeviceLimits, AreKeptByAttention) {
-  for (const char* kernel : {"", "scalar_rows", "widened_rows", "channel_lanes", "split_kv", "scalar_tiled"}) {
+  for (const char* kernel : {"", "scalar_rows", "widened_rows", "channel_lanes", "split_kv", "scalar_tiled", "flash_decode"}) {
     const bool plainCpu = core::isPlainCpu(facts);
     if (std::string_view(kernel) == "channel_lanes" && !plainCpu) continue;
     for (const int64_t headDim : {1, 8, 33, 64, 80, 97, 128, 192, 256}) {
@@ -128,8 +135,67 @@ TEST_P(DeviceLimits, AreKeptByAttention) {
   }
 }
 
+TEST_P(DeviceLimits, AreKeptByAttentionOnMatrixUnits) {
+  if (dtype != SACCADE_DTYPE_F16 || *core::kernelEntry("coopmat").deviceRefusal(facts) != '\0') return;
+  for (const int64_t headDim : {1, 8, 33, 64, 80, 97, 128}) {
+    for (SaccadeAttentionDesc desc : attentionDescs(dtype, headDim, 129 - headDim)) {
+      const core::PlanDraft chosen = core::planAttention(facts, core::validateAttention(desc), "");
+      EXPECT_EQ(chosen.kernel, core::isCpu(facts) ? desc.hasCuSeqlens ? "scalar_rows" : "widened_rows" : "coopmat");
+      for (const std::string kernel : {"coopmat", "coopmat2"}) {
+        if (*core::kernelEntry(kernel).deviceRefusal(facts) != '\0') continue;
+        for (const std::string& asked : {kernel, kernel + " subgroups=1 query_tiles=2 key_tiles=4 keys=64"}) {
+          desc.kernel = asked.c_str();
+          expectWithinLimits(facts, core::planAttention(facts, core::validateAttention(desc), ""));
+        }
+      }
+    }
+  }
+}
+
+// What the kernel leaves to others, by name.
+TEST(AttentionOnMatrixUnits, RefusesWhatItIsNotMadeFor) {
+  core::DeviceFacts facts = matrixGpuFacts();
+  const auto refusal = [&](auto&& change, const char* kernel = "coopmat") {
+    SaccadeAttentionDesc desc = saccadeAttentionDescDefault();
+    desc.q = desc.k = desc.v = tensorDesc(SACCADE_DTYPE_F16, {1, 2, 40, 64});
+    desc.out.dtype = SACCADE_DTYPE_F16;
+    desc.kernel = kernel;
+    change(desc);
+    const auto found = refusalOf([&] { core::planAttention(facts, core::validateAttention(desc), ""); });
+    return found ? found->field + ": " + found->what() : "";
+  };
+  const auto same = [](SaccadeAttentionDesc&) {};
+  EXPECT_EQ(refusal(same), "");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "multiplies matrices of f16, and these are of f32", refusal([](SaccadeAttentionDesc& desc) {
+    desc.q.dtype = desc.k.dtype = desc.v.dtype = desc.out.dtype = SACCADE_DTYPE_F32;
+  }));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "k and v are quantised, of i8", refusal([](SaccadeAttentionDesc& desc) {
+    desc.k.dtype = desc.v.dtype = SACCADE_DTYPE_I8;
+  }));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "takes head dims up to 128, and one is 136", refusal([](SaccadeAttentionDesc& desc) {
+    desc.v.sizes[3] = 136;
+  }));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "keys is 48, but must be a multiple of the 32 keys of key_tiles 2",
+                      refusal(same, "coopmat keys=48 key_tiles=2"));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "bytes of shared memory; this device has 65536",
+                      refusal(same, "coopmat keys=256 key_tiles=8 subgroups=16"));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "key_tiles is 3, but must be 2 to 8 in steps of 2", refusal(same, "coopmat key_tiles=3"));
+
+  EXPECT_EQ(refusal(same, "coopmat2"), "");
+  facts.cooperativeMatrixShapes[0].kSize *= 2;
+  EXPECT_EQ(refusal(same), "");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "converts 16 keys of a matrix of scores to an operand of as many, and operands have 32 here",
+                      refusal(same, "coopmat2"));
+  facts.maintenance4 = VK_FALSE;
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "needs Vulkan 1.3 and the feature maintenance4", refusal(same, "coopmat2"));
+  facts.cooperativeMatrixConversions = VK_FALSE;
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "needs the feature cooperativeMatrixConversions", refusal(same, "coopmat2"));
+}
+
 TEST_P(DeviceLimits, AreKeptByMatmul) {
-  for (const char* kernel : {"", "matmul_rows", "matmul_tiled"}) {
+  const bool matrices = dtype == SACCADE_DTYPE_F16 && *core::kernelEntry("matmul_coopmat").deviceRefusal(facts) == '\0';
+  for (const char* kernel : {"", "matmul_rows", "matmul_tiled", "matmul_coopmat"}) {
+    if (std::string_view(kernel) == "matmul_coopmat" && !matrices) continue;
     for (const auto& [rows, columns, depth] :
          {std::array<int64_t, 3>{1, 1, 1}, {1, 1000, 384}, {197, 384, 1536}, {5000, 3000, 0}, {100000, 64, 64}}) {
       SaccadeMatmulDesc desc = saccadeMatmulDescDefault();
@@ -142,7 +208,7 @@ TEST_P(DeviceLimits, AreKeptByMatmul) {
       desc.kernel = kernel;
       const core::PlanDraft plan = core::planMatmul(facts, core::validateMatmul(desc), "");
       expectWithinLimits(facts, plan);
-      const std::string chosen = cpu ? "matmul_rows" : "matmul_tiled";
+      const std::string chosen = cpu ? "matmul_rows" : matrices ? "matmul_coopmat" : "matmul_tiled";
       EXPECT_EQ(plan.kernel, *kernel == '\0' ? chosen : kernel);
     }
   }
@@ -191,15 +257,16 @@ TEST_P(DeviceLimits, AreNamedByTheRefusalOfAKernelThatDoesNotFit) {
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->field, "kernel");
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "maxComputeSharedMemorySize", refusal->text);
-  // Without a name there is another kernel.
+  // Without a name there is another kernel. (Small matrices fit there, too.)
   desc.kernel = nullptr;
+  small.cooperativeMatrix = VK_FALSE;
   const core::PlanDraft plan = core::planAttention(small, core::validateAttention(desc), "");
   EXPECT_EQ(plan.kernel, core::isPlainCpu(facts) ? "channel_lanes" : "scalar_rows");
   expectWithinLimits(small, plan);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, DeviceLimits, testing::ValuesIn(combinations()), [](const auto& test) {
-  return core::formatted("{}_{}", test.param.device.name, core::dtypeName(test.param.dtype));
+  return formatted("{}_{}", test.param.device.name, core::dtypeName(test.param.dtype));
 });
 
 TEST(FakeDevices, AreReadFromTheirFiles) {
@@ -228,9 +295,27 @@ TEST(SharedMemory, OfScalarTiledIsReadFromItsModule) {
   SaccadeAttentionDesc desc = attentionDesc();
   desc.kernel = "scalar_tiled";
   const core::PlanDraft plan = core::planAttention(minimalFacts(), core::validateAttention(desc), "");
-  // Three tiles of 32 rows with a pitch of 33, four quarter rows, corrections and a flag.
+  // Q, K and the weights, 32 rows each, in pieces of 16 bytes with a pitch of 9; eight parts of each row, a spare one, and a flag.
   EXPECT_EQ(sharedMemoryBytes(*plan.steps.at(0).shader, plan.steps[0].specialisation),
-            uint64_t{4} * (3 * 32 * 33 + 4 * 32 + 32 + 1));
+            uint64_t{16} * 3 * 32 * 9 + uint64_t{4} * (32 * 8 + 1 + 1));
+}
+
+// The tiles of scalar_tiled, by what devices have.
+TEST(ScalarTiled, TakesItsTileFromTheFactsOfTheDevice) {
+  const auto tileOn = [](const char* name, SaccadeDtype dtype, int64_t headDim) {
+    const auto device = std::find_if(fakeDevices().begin(), fakeDevices().end(), [&](const FakeDevice& d) { return d.name == name; });
+    SaccadeAttentionDesc desc = attentionDesc({.seqlenQ = 100, .headDimQk = headDim, .headDimV = headDim}, dtype);
+    desc.kernel = "scalar_tiled";
+    const core::PlanDraft plan = core::planAttention(device->facts, core::validateAttention(desc), "");
+    return plan.tile + formatted(" subgroup={}", plan.steps.at(0).subgroupSize);
+  };
+  EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 64), "scalar_tiled local_size=128 columns=8 rows_each=8 keys=32 channels=64 subgroup=32");
+  EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 128), "scalar_tiled local_size=192 columns=16 rows_each=8 keys=64 channels=128 subgroup=32");
+  EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 256), "scalar_tiled local_size=128 columns=16 rows_each=2 keys=64 channels=256 subgroup=0");
+  EXPECT_EQ(tileOn("vega10", SACCADE_DTYPE_F16, 64), "scalar_tiled local_size=256 columns=8 rows_each=4 keys=32 channels=64 subgroup=0");
+  EXPECT_EQ(tileOn("tgl", SACCADE_DTYPE_F16, 128), "scalar_tiled local_size=128 columns=16 rows_each=2 keys=64 channels=128 subgroup=0");
+  EXPECT_EQ(tileOn("mali_g615", SACCADE_DTYPE_F32, 128), "scalar_tiled local_size=128 columns=8 rows_each=2 keys=32 channels=32 subgroup=0");
+  EXPECT_EQ(tileOn("lavapipe_26_1", SACCADE_DTYPE_F32, 64), "scalar_tiled local_size=128 columns=8 rows_each=1 keys=32 channels=32 subgroup=0");
 }
 
 TEST(SharedMemory, IsNotUsedByScalarRows) {
@@ -255,7 +340,16 @@ TEST(PushConstants, FitInto128BytesThatEveryDeviceHas) { EXPECT_LE(sizeof(core::
 TEST(Registry, HasAShaderOfEveryDtypeForEveryKernel) {
   for (const core::KernelEntry& entry : core::kernelRegistry()) {
     for (const SaccadeDtype dtype : kDtypes) {
+      // Those on matrix units multiply what the units take.
+      const bool made = std::string_view(entry.name).find("coopmat") == std::string_view::npos || dtype == SACCADE_DTYPE_F16;
       for (const FakeDevice& device : fakeDevices()) {
+        if (*entry.deviceRefusal(device.facts) != '\0') continue;
+        if (!made) {
+          const auto refusal = refusalOf([&] { core::shaderFor(entry.name, dtype, device.facts); });
+          ASSERT_TRUE(refusal);
+          EXPECT_PRED_FORMAT2(testing::IsSubstring, "has no shader for", refusal->text);
+          continue;
+        }
         const core::ShaderModuleCode& shader = core::shaderFor(entry.name, dtype, device.facts);
         ASSERT_GT(shader.end, shader.begin) << shader.name;
         EXPECT_EQ(core::spirvOf(shader).at(0), 0x07230203u) << shader.name << " is not SPIR-V";

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <span>
+#include <sstream>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
@@ -39,7 +41,7 @@ core::DeviceFacts desktopGpuFacts() {
   facts.apiVersion = VK_API_VERSION_1_3;
   facts.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   facts.subgroupSize = facts.minSubgroupSize = facts.maxSubgroupSize = 32;
-  facts.subgroupOperations |= VK_SUBGROUP_FEATURE_VOTE_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
+  facts.subgroupOperations |= VK_SUBGROUP_FEATURE_VOTE_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_CLUSTERED_BIT;
   facts.maxComputeSharedMemorySize = 49152;
   facts.maxComputeWorkGroupInvocations = 1024;
   const uint32_t groupSize[] = {1024, 1024, 64};
@@ -61,6 +63,28 @@ core::DeviceFacts wideGpuFacts() {
   facts.subgroupSize = facts.maxSubgroupSize = 64;
   facts.maxComputeSharedMemorySize = 65536;
   facts.maxComputeWorkGroupCount[0] = 65535;
+  return facts;
+}
+
+core::DeviceFacts matrixGpuFacts() {
+  constexpr uint32_t kF16 = VK_COMPONENT_TYPE_FLOAT16_KHR, kF32 = VK_COMPONENT_TYPE_FLOAT32_KHR;
+  constexpr uint32_t kS8 = VK_COMPONENT_TYPE_SINT8_KHR, kS32 = VK_COMPONENT_TYPE_SINT32_KHR;
+  core::DeviceFacts facts = wideGpuFacts();
+  std::snprintf(facts.deviceName, sizeof facts.deviceName, "GPU with matrix units");
+  facts.minSubgroupSize = 32;
+  facts.subgroupSizeControl = facts.computeFullSubgroups = VK_TRUE;
+  facts.maxComputeWorkgroupSubgroups = 32;
+  facts.vulkanMemoryModel = facts.maintenance4 = VK_TRUE;
+  facts.cooperativeMatrix = VK_TRUE;
+  facts.cooperativeMatrixShapeCount = 3;
+  facts.cooperativeMatrixShapes[0] = {16, 16, 16, kF16, kF16, kF32, kF32, VK_SCOPE_SUBGROUP_KHR, VK_FALSE};
+  facts.cooperativeMatrixShapes[1] = {16, 8, 32, kF16, kF16, kF32, kF32, VK_SCOPE_SUBGROUP_KHR, VK_FALSE};
+  facts.cooperativeMatrixShapes[2] = {16, 16, 32, kS8, kS8, kS32, kS32, VK_SCOPE_SUBGROUP_KHR, VK_FALSE};
+  facts.cooperativeMatrixFlexibleDimensions = facts.cooperativeMatrixReductions = VK_TRUE;
+  facts.cooperativeMatrixConversions = facts.cooperativeMatrixPerElementOperations = VK_TRUE;
+  facts.cooperativeMatrixFlexibleDimensionsMaxDimension = 256;
+  facts.flexibleMatrixShapeCount = 1;
+  facts.flexibleMatrixShapes[0] = {16, 16, 8, kF16, kF16, kF32, kF32, VK_SCOPE_SUBGROUP_KHR, 0, VK_FALSE};
   return facts;
 }
 
@@ -132,12 +156,60 @@ class FactsReader {
     members_.erase(name);
   }
 
+  // As `saccade info` writes them: "[INVOCATIONS ]MxNxK A B C RESULT SCOPE[ saturating]".
+  void takeShapes(const char* name, uint32_t& count, std::span<SaccadeCooperativeMatrixShape> shapes) {
+    count = 0;
+    for (const json& item : members_.at(name)) {
+      std::istringstream text(item.get<std::string>());
+      SaccadeCooperativeMatrixShape& shape = shapes[count++];
+      takeShape(text, shape.mSize, shape.nSize, shape.kSize, shape);
+    }
+    members_.erase(name);
+  }
+
+  void takeFlexibleShapes(const char* name, uint32_t& count, std::span<SaccadeFlexibleMatrixShape> shapes) {
+    count = 0;
+    for (const json& item : members_.at(name)) {
+      std::istringstream text(item.get<std::string>());
+      SaccadeFlexibleMatrixShape& shape = shapes[count++];
+      text >> shape.workgroupInvocations;
+      takeShape(text, shape.mGranularity, shape.nGranularity, shape.kGranularity, shape);
+    }
+    members_.erase(name);
+  }
+
   // A member that nothing took is a fact that the tests would plan without.
   void checkAllTaken() const {
     if (!members_.empty()) throw std::runtime_error("unknown facts: " + members_.dump());
   }
 
  private:
+  static uint32_t componentType(const std::string& name) {
+    static const std::map<std::string, uint32_t> kTypes{
+        {"f16", VK_COMPONENT_TYPE_FLOAT16_KHR}, {"f32", VK_COMPONENT_TYPE_FLOAT32_KHR}, {"f64", VK_COMPONENT_TYPE_FLOAT64_KHR},
+        {"s8", VK_COMPONENT_TYPE_SINT8_KHR},    {"s16", VK_COMPONENT_TYPE_SINT16_KHR},  {"s32", VK_COMPONENT_TYPE_SINT32_KHR},
+        {"s64", VK_COMPONENT_TYPE_SINT64_KHR},  {"u8", VK_COMPONENT_TYPE_UINT8_KHR},    {"u16", VK_COMPONENT_TYPE_UINT16_KHR},
+        {"u32", VK_COMPONENT_TYPE_UINT32_KHR},  {"u64", VK_COMPONENT_TYPE_UINT64_KHR},  {"bf16", kComponentTypeBfloat16},
+        {"e4m3", kComponentTypeFloat8E4M3},     {"e5m2", kComponentTypeFloat8E5M2},
+    };
+    const auto found = kTypes.find(name);
+    return found == kTypes.end() ? static_cast<uint32_t>(std::stoul(name)) : found->second;
+  }
+
+  template <class Shape>
+  static void takeShape(std::istringstream& text, uint32_t& m, uint32_t& n, uint32_t& k, Shape& shape) {
+    static const std::map<std::string, uint32_t> kScopes{{"subgroup", VK_SCOPE_SUBGROUP_KHR}, {"workgroup", VK_SCOPE_WORKGROUP_KHR}};
+    std::string a, b, c, result, scope, saturating;
+    char x = 0;
+    if (!(text >> m >> x >> n >> x >> k >> a >> b >> c >> result >> scope)) throw std::runtime_error("not a shape: " + text.str());
+    shape.aType = componentType(a);
+    shape.bType = componentType(b);
+    shape.cType = componentType(c);
+    shape.resultType = componentType(result);
+    shape.scope = kScopes.at(scope);
+    shape.saturatingAccumulation = text >> saturating && saturating == "saturating";
+  }
+
   json members_;
 };
 
@@ -157,6 +229,8 @@ core::DeviceFacts readFacts(const json& members) {
   reader.take("max_subgroup_size", facts.maxSubgroupSize);
   reader.takeSubgroupOperations("subgroup_operations", facts.subgroupOperations);
   reader.takeSwitch("subgroup_size_control", facts.subgroupSizeControl);
+  reader.takeSwitch("compute_full_subgroups", facts.computeFullSubgroups);
+  reader.take("max_compute_workgroup_subgroups", facts.maxComputeWorkgroupSubgroups);
   reader.take("max_compute_shared_memory_size", facts.maxComputeSharedMemorySize);
   reader.take("max_compute_work_group_invocations", facts.maxComputeWorkGroupInvocations);
   reader.take("max_compute_work_group_size", facts.maxComputeWorkGroupSize);
@@ -171,8 +245,23 @@ core::DeviceFacts readFacts(const json& members) {
   reader.takeSwitch("storage_buffer_8bit_access", facts.storageBuffer8BitAccess);
   reader.takeSwitch("storage_buffer_16bit_access", facts.storageBuffer16BitAccess);
   reader.takeSwitch("shader_float16", facts.shaderFloat16);
+  reader.takeSwitch("vulkan_memory_model", facts.vulkanMemoryModel);
+  reader.takeSwitch("maintenance4", facts.maintenance4);
   reader.takeSwitch("signed_zero_inf_nan_preserve_float32", facts.signedZeroInfNanPreserveFloat32);
   reader.takeSwitch("pipeline_executable_properties", facts.pipelineExecutableProperties);
+  reader.takeSwitch("cooperative_matrix", facts.cooperativeMatrix);
+  reader.takeShapes("cooperative_matrix_shapes", facts.cooperativeMatrixShapeCount, facts.cooperativeMatrixShapes);
+  reader.takeSwitch("cooperative_matrix_flexible_dimensions", facts.cooperativeMatrixFlexibleDimensions);
+  reader.takeSwitch("cooperative_matrix_reductions", facts.cooperativeMatrixReductions);
+  reader.takeSwitch("cooperative_matrix_conversions", facts.cooperativeMatrixConversions);
+  reader.takeSwitch("cooperative_matrix_per_element_operations", facts.cooperativeMatrixPerElementOperations);
+  reader.takeSwitch("cooperative_matrix_workgroup_scope", facts.cooperativeMatrixWorkgroupScope);
+  reader.takeSwitch("cooperative_matrix_tensor_addressing", facts.cooperativeMatrixTensorAddressing);
+  reader.takeSwitch("cooperative_matrix_block_loads", facts.cooperativeMatrixBlockLoads);
+  reader.take("cooperative_matrix_workgroup_scope_max_workgroup_size", facts.cooperativeMatrixWorkgroupScopeMaxWorkgroupSize);
+  reader.take("cooperative_matrix_workgroup_scope_reserved_shared_memory", facts.cooperativeMatrixWorkgroupScopeReservedSharedMemory);
+  reader.take("cooperative_matrix_flexible_dimensions_max_dimension", facts.cooperativeMatrixFlexibleDimensionsMaxDimension);
+  reader.takeFlexibleShapes("flexible_matrix_shapes", facts.flexibleMatrixShapeCount, facts.flexibleMatrixShapes);
   reader.checkAllTaken();
   return facts;
 }

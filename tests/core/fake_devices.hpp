@@ -18,6 +18,7 @@ struct FakeDevice {
 core::DeviceFacts cpuFacts();         // subgroups of 8, everything native
 core::DeviceFacts desktopGpuFacts();  // subgroups of 32, 48 KiB of shared memory
 core::DeviceFacts wideGpuFacts();     // subgroups of 64, 64 KiB of shared memory
+core::DeviceFacts matrixGpuFacts();   // subgroups of 32 or 64, matrices of 16x16x16
 core::DeviceFacts plainCpuFacts();    // subgroups of 4, nothing native
 core::DeviceFacts minimalFacts();     // what Vulkan 1.2 guarantees and buffer device addresses, nothing more
 

@@ -41,6 +41,8 @@ const Feature kFeatures[] = {
     {"fp32", [](auto& d) { setDtype(d, SACCADE_DTYPE_F32); }},
     {"fp16", [](auto& d) { setDtype(d, SACCADE_DTYPE_F16); }},
     {"bf16", [](auto& d) { setDtype(d, SACCADE_DTYPE_BF16); }},
+    {"fp8 K/V with scales", [](auto& d) { quantise(d, SACCADE_DTYPE_F8E4M3); }},
+    {"int8 K/V with scales", [](auto& d) { quantise(d, SACCADE_DTYPE_I8); }},
     {"head dims 1 to 256", [](auto& d) { d.q.sizes[3] = d.k.sizes[3] = 1, d.v.sizes[3] = 256; }},
     {"grouped heads", [](auto& d) { d.k.sizes[1] = d.v.sizes[1] = 1; }},
     {"strides", [](auto& d) { d.q.strides[0] = 480, d.q.strides[1] = 16, d.q.strides[2] = 96, d.q.strides[3] = 1; }},
@@ -75,10 +77,13 @@ std::vector<const char*> attentionKernels() {
 // device without anything native.
 std::string answerOf(const char* kernel, const Feature& feature) {
   SaccadeAttentionDesc desc = attentionDesc();
+  if (!core::isMadeFor(kernel, SACCADE_DTYPE_F32)) setDtype(desc, SACCADE_DTYPE_F16);
   feature.use(desc);
   desc.kernel = kernel;
-  const bool forGpus = *core::kernelEntry(kernel).deviceRefusal(desktopGpuFacts()) == '\0';
-  const core::DeviceFacts facts = forGpus ? desktopGpuFacts() : plainCpuFacts();
+  core::DeviceFacts facts = plainCpuFacts();
+  for (const core::DeviceFacts& gpu : {matrixGpuFacts(), desktopGpuFacts()}) {
+    if (*core::kernelEntry(kernel).deviceRefusal(gpu) == '\0') facts = gpu;
+  }
   const auto refusal = refusalOf([&] { core::planAttention(facts, core::validateAttention(desc), ""); });
   return refusal ? "refused (" + refusal->field + ")" : "yes";
 }
@@ -90,7 +95,8 @@ std::string featurePage() {
           "date. \"yes\" is what the conformance tests run on every device; \"refused\" is an error at planning that names the field\n"
           "in brackets. Features compose, but for what the rules exclude: lengths, mask, bias and attention weights with packed\n"
           "sequences. Every kernel exists in a native and a portable form, which differ in how they reach memory and in nothing\n"
-          "else; channel_lanes, which is for CPU devices without native access alone, in a portable one.\n\n| |";
+          "else; channel_lanes, which is for CPU devices without native access alone, in a portable one, and those on matrix\n"
+          "units in a native one.\n\n| |";
   const std::vector<const char*> kernels = attentionKernels();
   for (const char* kernel : kernels) page << ' ' << kernel << " |";
   page << "\n|---|";

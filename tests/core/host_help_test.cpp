@@ -114,6 +114,7 @@ TEST(ContextInfo, SaysWhatTheHostWouldGain) {
     EXPECT_FALSE(made.gains[i].required);
   }
   const std::map<std::string, std::string> expected{
+      {"shaderFloat16", "VkPhysicalDeviceVulkan12Features"},
       {"shaderInt64", "VkPhysicalDeviceFeatures"},
       {"storageBuffer16BitAccess", "VkPhysicalDeviceVulkan11Features"},
       {"storageBuffer8BitAccess", "VkPhysicalDeviceVulkan12Features"},

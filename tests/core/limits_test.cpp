@@ -7,11 +7,7 @@
 #include "attention/plan.hpp"
 #include "core_test.hpp"
 #include "fake_devices.hpp"
-
-namespace saccade::core {
-using uint = uint32_t;
-#include "attention_params.h"
-}  // namespace saccade::core
+#include "step_params.hpp"
 
 namespace saccade::test {
 namespace {
@@ -24,13 +20,6 @@ core::PlanDraft planOf(const core::DeviceFacts& facts, const SaccadeAttentionDes
   SaccadeAttentionDesc named = desc;
   named.kernel = kernel;
   return core::planAttention(facts, core::validateAttention(named), "");
-}
-
-AttentionParams paramsOf(const core::StepDraft& step) {
-  AttentionParams params{};
-  EXPECT_EQ(step.params.size(), sizeof params);
-  std::copy(step.params.begin(), step.params.end(), reinterpret_cast<std::byte*>(&params));
-  return params;
 }
 
 // The offset that a kernel forms for an element, in the 32 bits that it has, and without a limit.

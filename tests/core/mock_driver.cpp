@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <span>
 
 namespace saccade::test {
 namespace {
@@ -69,8 +70,67 @@ void fillChain(VkBaseOutStructure* item) {
     } else if (item->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES) {
       reinterpret_cast<VkPhysicalDeviceFloatControlsProperties*>(item)
           ->shaderSignedZeroInfNanPreserveFloat32 = facts.signedZeroInfNanPreserveFloat32;
+    } else if (item->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES) {
+      auto& sizes = *reinterpret_cast<VkPhysicalDeviceSubgroupSizeControlProperties*>(item);
+      sizes.minSubgroupSize = facts.minSubgroupSize;
+      sizes.maxSubgroupSize = facts.maxSubgroupSize;
+      sizes.maxComputeWorkgroupSubgroups = facts.maxComputeWorkgroupSubgroups;
+      sizes.requiredSubgroupSizeStages = facts.subgroupSizeControl ? VK_SHADER_STAGE_COMPUTE_BIT : 0;
+    } else if (item->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR) {
+      reinterpret_cast<VkPhysicalDeviceCooperativeMatrixPropertiesKHR*>(item)->cooperativeMatrixSupportedStages =
+          driver->matrixStages;
+    } else if (item->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV) {
+      auto& limits = *reinterpret_cast<VkPhysicalDeviceCooperativeMatrix2PropertiesNV*>(item);
+      limits.cooperativeMatrixWorkgroupScopeMaxWorkgroupSize = facts.cooperativeMatrixWorkgroupScopeMaxWorkgroupSize;
+      limits.cooperativeMatrixWorkgroupScopeReservedSharedMemory = facts.cooperativeMatrixWorkgroupScopeReservedSharedMemory;
+      limits.cooperativeMatrixFlexibleDimensionsMaxDimension = facts.cooperativeMatrixFlexibleDimensionsMaxDimension;
     }
   }
+}
+
+// Answers a query if the driver knows the structure.
+template <class Structure>
+void answer(VkBaseOutStructure* item, const Structure& known) {
+  if (item->sType != known.sType) return;
+  auto* next = item->pNext;
+  *reinterpret_cast<Structure*>(item) = known;
+  item->pNext = next;
+}
+
+// Lists as Vulkan does: how many there are, or as many as there is room for.
+template <class Item>
+VkResult list(const std::vector<Item>& items, uint32_t* count, Item* room) {
+  const auto total = static_cast<uint32_t>(items.size());
+  *count = room == nullptr ? total : std::min(*count, total);
+  if (room != nullptr) std::copy_n(items.begin(), *count, room);
+  return *count < total ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
+VkResult listExtensions(uint32_t* count, VkExtensionProperties* room) {
+  std::vector<VkExtensionProperties> items;
+  for (const char* name : driver->extensions) std::strcpy(items.emplace_back().extensionName, name);
+  return list(items, count, room);
+}
+
+VkResult listShapes(uint32_t* count, VkCooperativeMatrixPropertiesKHR* room) {
+  std::vector<VkCooperativeMatrixPropertiesKHR> items;
+  for (const SaccadeCooperativeMatrixShape& shape : driver->shapes) {
+    items.push_back({VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR, nullptr, shape.mSize, shape.nSize, shape.kSize,
+                     VkComponentTypeKHR(shape.aType), VkComponentTypeKHR(shape.bType), VkComponentTypeKHR(shape.cType),
+                     VkComponentTypeKHR(shape.resultType), shape.saturatingAccumulation, VkScopeKHR(shape.scope)});
+  }
+  return list(items, count, room);
+}
+
+VkResult listFlexibleShapes(uint32_t* count, VkCooperativeMatrixFlexibleDimensionsPropertiesNV* room) {
+  std::vector<VkCooperativeMatrixFlexibleDimensionsPropertiesNV> items;
+  for (const SaccadeFlexibleMatrixShape& shape : std::span(driver->facts.flexibleMatrixShapes, driver->facts.flexibleMatrixShapeCount)) {
+    items.push_back({VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV, nullptr, shape.mGranularity,
+                     shape.nGranularity, shape.kGranularity, VkComponentTypeKHR(shape.aType), VkComponentTypeKHR(shape.bType),
+                     VkComponentTypeKHR(shape.cType), VkComponentTypeKHR(shape.resultType), shape.saturatingAccumulation,
+                     VkScopeKHR(shape.scope), shape.workgroupInvocations});
+  }
+  return list(items, count, room);
 }
 
 // What vkGetInstanceProcAddr and vkGetDeviceProcAddr of this driver know.
@@ -83,11 +143,13 @@ const std::map<std::string, PFN_vkVoidFunction>& functions() {
   static const std::map<std::string, PFN_vkVoidFunction> table{
       MOCK(vkGetDeviceProcAddr, (VkDevice, const char* name), { return lookUp(name); }),
       MOCK(vkEnumerateDeviceExtensionProperties,
-           (VkPhysicalDevice, const char*, uint32_t* count, VkExtensionProperties*),
-           {
-             *count = 0;
-             return VK_SUCCESS;
-           }),
+           (VkPhysicalDevice, const char*, uint32_t* count, VkExtensionProperties* extensions),
+           { return listExtensions(count, extensions); }),
+      MOCK(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR,
+           (VkPhysicalDevice, uint32_t* count, VkCooperativeMatrixPropertiesKHR* shapes), { return listShapes(count, shapes); }),
+      MOCK(vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV,
+           (VkPhysicalDevice, uint32_t* count, VkCooperativeMatrixFlexibleDimensionsPropertiesNV* shapes),
+           { return listFlexibleShapes(count, shapes); }),
       MOCK(vkGetPhysicalDeviceProperties, (VkPhysicalDevice, VkPhysicalDeviceProperties * properties),
            { fillProperties(*properties); }),
       MOCK(vkGetPhysicalDeviceProperties2, (VkPhysicalDevice, VkPhysicalDeviceProperties2 * properties),
@@ -100,15 +162,12 @@ const std::map<std::string, PFN_vkVoidFunction>& functions() {
              features->features = driver->features.features;
              for (auto* item = static_cast<VkBaseOutStructure*>(features->pNext); item != nullptr;
                   item = item->pNext) {
-               if (item->sType == driver->features12.sType) {
-                 auto* next = item->pNext;
-                 *reinterpret_cast<VkPhysicalDeviceVulkan12Features*>(item) = driver->features12;
-                 item->pNext = next;
-               } else if (item->sType == driver->features11.sType) {
-                 auto* next = item->pNext;
-                 *reinterpret_cast<VkPhysicalDeviceVulkan11Features*>(item) = driver->features11;
-                 item->pNext = next;
-               }
+               answer(item, driver->features11);
+               answer(item, driver->features12);
+               answer(item, driver->subgroupSizes);
+               answer(item, driver->maintenance4);
+               answer(item, driver->matrix);
+               answer(item, driver->matrix2);
              }
            }),
       MOCK(vkGetPhysicalDeviceMemoryProperties, (VkPhysicalDevice, VkPhysicalDeviceMemoryProperties * memory),
@@ -126,9 +185,16 @@ const std::map<std::string, PFN_vkVoidFunction>& functions() {
             VkShaderModule* module),
            { return create("vkCreateShaderModule", callbacks, module); }),
       MOCK(vkCreateComputePipelines,
-           (VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
+           (VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo* info,
             const VkAllocationCallbacks* callbacks, VkPipeline* pipeline),
-           { return create("vkCreateComputePipelines", callbacks, pipeline); }),
+           {
+             const std::lock_guard lock(mutex);
+             if (const auto* size = static_cast<const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo*>(info->stage.pNext)) {
+               driver->requiredSubgroupSizes.push_back(size->requiredSubgroupSize);
+             }
+             driver->stageFlags |= info->stage.flags;
+             return create("vkCreateComputePipelines", callbacks, pipeline);
+           }),
       MOCK(vkCreateBuffer,
            (VkDevice, const VkBufferCreateInfo*, const VkAllocationCallbacks* callbacks, VkBuffer* buffer),
            { return create("vkCreateBuffer", callbacks, buffer); }),
@@ -208,12 +274,31 @@ MockDriver::MockDriver(const core::DeviceFacts& facts_) : facts(facts_) {
   features12.bufferDeviceAddress = facts.bufferDeviceAddress;
   features12.storageBuffer8BitAccess = facts.storageBuffer8BitAccess;
   features12.shaderFloat16 = facts.shaderFloat16;
+  features12.vulkanMemoryModel = features12.vulkanMemoryModelDeviceScope = facts.vulkanMemoryModel;
   features11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
   features11.pNext = &features12;
   features11.storageBuffer16BitAccess = facts.storageBuffer16BitAccess;
   features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   features.pNext = &features11;
   features.features.shaderInt64 = facts.shaderInt64;
+  subgroupSizes.subgroupSizeControl = facts.subgroupSizeControl;
+  subgroupSizes.computeFullSubgroups = facts.computeFullSubgroups;
+  maintenance4.maintenance4 = facts.maintenance4;
+  matrix.cooperativeMatrix = facts.cooperativeMatrix;
+  matrix2.cooperativeMatrixFlexibleDimensions = facts.cooperativeMatrixFlexibleDimensions;
+  matrix2.cooperativeMatrixReductions = facts.cooperativeMatrixReductions;
+  matrix2.cooperativeMatrixConversions = facts.cooperativeMatrixConversions;
+  matrix2.cooperativeMatrixPerElementOperations = facts.cooperativeMatrixPerElementOperations;
+  matrix2.cooperativeMatrixWorkgroupScope = facts.cooperativeMatrixWorkgroupScope;
+  matrix2.cooperativeMatrixTensorAddressing = facts.cooperativeMatrixTensorAddressing;
+  matrix2.cooperativeMatrixBlockLoads = facts.cooperativeMatrixBlockLoads;
+  features12.pNext = &subgroupSizes;
+  subgroupSizes.pNext = &maintenance4;
+  maintenance4.pNext = &matrix;
+  matrix.pNext = &matrix2;
+  shapes.assign(facts.cooperativeMatrixShapes, facts.cooperativeMatrixShapes + facts.cooperativeMatrixShapeCount);
+  if (facts.cooperativeMatrix) extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+  if (facts.flexibleMatrixShapeCount > 0) extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
 }
 
 MockDriver::~MockDriver() { driver = nullptr; }
@@ -228,6 +313,8 @@ SaccadeContextCreateInfo MockDriver::contextInfo() {
   info.device = fakeHandle<VkDevice>();
   info.getInstanceProcAddr = [](VkInstance, const char* name) { return lookUp(name); };
   info.enabledFeatures = &features;
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.enabledExtensions = extensions.data();
   info.checkUse = VK_FALSE;  // follows the build otherwise; handles here point nowhere
   return info;
 }

@@ -41,9 +41,19 @@ class MockDriver {
   std::vector<Command> commands;
   std::map<std::string, int> calls;  // of functions that create or allocate
   std::vector<std::string> names;    // given to objects
+  std::vector<uint32_t> requiredSubgroupSizes;      // of pipelines
+  VkPipelineShaderStageCreateFlags stageFlags = 0;  // of all pipelines together
   int liveObjects = 0;               // created and not destroyed
   int objectsWithCallbacks = 0;      // created with the host's allocation callbacks
 
+  // What it has, which is what contextInfo enables.
+  std::vector<const char*> extensions;
+  std::vector<SaccadeCooperativeMatrixShape> shapes;
+  VkShaderStageFlags matrixStages = VK_SHADER_STAGE_COMPUTE_BIT;
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroupSizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
+  VkPhysicalDeviceMaintenance4Features maintenance4{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES};
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+  VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV};
   VkPhysicalDeviceVulkan12Features features12{};
   VkPhysicalDeviceVulkan11Features features11{};
   VkPhysicalDeviceFeatures2 features{};

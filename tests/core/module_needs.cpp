@@ -3,14 +3,15 @@
 
 #include <stdexcept>
 
-#include "api/text.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::test {
 namespace {
 
 // Opcodes and capabilities of the SPIR-V specification, sections 3.32 and 3.31.
 constexpr uint32_t kOpCapability = 17;
-constexpr size_t kHeaderWords = 5;
+constexpr size_t kVersionWord = 1;
+constexpr uint32_t kSpirv16 = 0x10600;  // of Vulkan 1.3; its LocalSizeId is a matter of maintenance4
 enum Capability : uint32_t {
   Shader = 1,
   Float16 = 9,
@@ -26,7 +27,14 @@ enum Capability : uint32_t {
   StorageBuffer16BitAccess = 4433,
   StorageBuffer8BitAccess = 4448,
   SignedZeroInfNanPreserve = 4466,
-  PhysicalStorageBufferAddresses = 5347
+  VulkanMemoryModel = 5345,
+  PhysicalStorageBufferAddresses = 5347,
+  CooperativeMatrixReductionsNV = 5430,
+  CooperativeMatrixConversionsNV = 5431,
+  CooperativeMatrixPerElementOperationsNV = 5432,
+  CooperativeMatrixTensorAddressingNV = 5433,
+  CooperativeMatrixBlockLoadsNV = 5434,
+  CooperativeMatrixKHR = 6022
 };
 
 // A capability that is not here needs something that the facts do not tell.
@@ -48,6 +56,13 @@ bool has(const core::DeviceFacts& facts, uint32_t capability) {
     case StorageBuffer8BitAccess: return facts.storageBuffer8BitAccess == VK_TRUE;
     case SignedZeroInfNanPreserve: return facts.signedZeroInfNanPreserveFloat32 == VK_TRUE;
     case PhysicalStorageBufferAddresses: return facts.bufferDeviceAddress == VK_TRUE;
+    case VulkanMemoryModel: return facts.vulkanMemoryModel == VK_TRUE;
+    case CooperativeMatrixReductionsNV: return facts.cooperativeMatrixReductions == VK_TRUE;
+    case CooperativeMatrixConversionsNV: return facts.cooperativeMatrixConversions == VK_TRUE;
+    case CooperativeMatrixPerElementOperationsNV: return facts.cooperativeMatrixPerElementOperations == VK_TRUE;
+    case CooperativeMatrixTensorAddressingNV: return facts.cooperativeMatrixTensorAddressing == VK_TRUE;
+    case CooperativeMatrixBlockLoadsNV: return facts.cooperativeMatrixBlockLoads == VK_TRUE;
+    case CooperativeMatrixKHR: return facts.cooperativeMatrix == VK_TRUE;
     default: return false;
   }
 }
@@ -57,11 +72,14 @@ bool has(const core::DeviceFacts& facts, uint32_t capability) {
 std::string missingFor(const core::ShaderModuleCode& shader, const core::DeviceFacts& facts) {
   std::string missing;
   const std::vector<uint32_t> words = core::spirvOf(shader);
-  for (const uint32_t* at = words.data() + kHeaderWords; at < words.data() + words.size();) {
+  if (words[kVersionWord] >= kSpirv16 && (facts.apiVersion < VK_API_VERSION_1_3 || !facts.maintenance4)) {
+    missing += formatted("{} needs Vulkan 1.3 and maintenance4\n", shader.name);
+  }
+  for (const uint32_t* at = words.data() + kSpirvHeaderWords; at < words.data() + words.size();) {
     const uint32_t count = *at >> 16;
     if (count == 0) throw std::runtime_error("malformed SPIR-V");
     if ((*at & 0xffff) == kOpCapability && !has(facts, at[1])) {
-      missing += core::formatted("{} needs SPIR-V capability {}\n", shader.name, at[1]);
+      missing += formatted("{} needs SPIR-V capability {}\n", shader.name, at[1]);
     }
     at += count;
   }

@@ -8,6 +8,8 @@
 
 namespace saccade::test {
 
+inline constexpr size_t kSpirvHeaderWords = 5;
+
 // What a module's SPIR-V declares to need and a device does not have, one capability per line; "" if it runs there. It reads the
 // module, so that it does not depend on what the planner believes.
 std::string missingFor(const core::ShaderModuleCode& shader, const core::DeviceFacts& facts);

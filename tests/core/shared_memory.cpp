@@ -5,7 +5,8 @@
 #include <span>
 #include <stdexcept>
 
-#include "api/text.hpp"
+#include "module_needs.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::test {
 namespace {
@@ -29,17 +30,22 @@ enum Op : uint32_t {
   OpISub = 130,
   OpIMul = 132,
   OpUDiv = 134,
-  OpUMod = 137
+  OpUMod = 137,
+  OpSelect = 169,
+  OpIEqual = 170,
+  OpINotEqual = 171,
+  OpUGreaterThan = 172,
+  OpUGreaterThanEqual = 174,
+  OpULessThan = 176
 };
 constexpr uint32_t kDecorationSpecId = 1;
 constexpr uint32_t kStorageClassWorkgroup = 4;
-constexpr size_t kHeaderWords = 5;
 
 class Module {
  public:
   Module(std::span<const uint32_t> words, const std::vector<uint32_t>& specialisation)
       : specialisation_(specialisation) {
-    for (size_t at = kHeaderWords; at < words.size();) {
+    for (size_t at = kSpirvHeaderWords; at < words.size();) {
       const size_t count = words[at] >> 16;
       if (count == 0 || at + count > words.size()) throw std::runtime_error("malformed SPIR-V");
       read(static_cast<Op>(words[at] & 0xffff), words.subspan(at + 1, count - 1));
@@ -96,6 +102,14 @@ class Module {
       case OpIMul: constants_[result] = a * b; break;
       case OpUDiv: constants_[result] = b == 0 ? 0 : a / b; break;
       case OpUMod: constants_[result] = b == 0 ? 0 : a % b; break;
+      case OpIEqual: constants_[result] = a == b; break;
+      case OpINotEqual: constants_[result] = a != b; break;
+      case OpUGreaterThanEqual: constants_[result] = a >= b; break;
+      case OpUGreaterThan: constants_[result] = a > b; break;
+      case OpULessThan: constants_[result] = a < b; break;
+      case OpSelect:
+        if (operands.size() > 5 && constants_.contains(operands[5])) constants_[result] = a != 0 ? b : constants_[operands[5]];
+        break;
       default: break;
     }
   }
@@ -103,7 +117,7 @@ class Module {
   uint64_t sizeOf(uint32_t type) const {
     const auto size = sizes_.find(type);
     if (size == sizes_.end() || size->second == 0)
-      throw std::runtime_error(core::formatted("the size of type %{} is not known", type));
+      throw std::runtime_error(formatted("the size of type %{} is not known", type));
     return size->second;
   }
 

@@ -69,7 +69,7 @@ for my $folder (@folders) {
     while ($text =~ /$refusing|$naming/g) {
       my @literals = literals_of_call($text, pos $text);
       # Functions are named to say which call failed.
-      my ($field) = grep { !/^(?:saccade|vk)[A-Z]/ && /^[a-z][A-Za-z]+(_[a-z]+)*$|^[a-z]$/ } @literals;
+      my ($field) = grep { !/^(?:saccade|vk)[A-Z]/ && /^[a-z][A-Za-z]*(_[a-z]+)*$/ } @literals;
       $fields{$field} //= "runtime/$folder/" . basename($path) if defined $field && $folder ne 'standalone';
     }
     while ($text =~ /$refusing/g) {

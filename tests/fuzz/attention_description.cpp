@@ -80,6 +80,25 @@ Enumeration pickEnumeration(FuzzedDataProvider& provider) {
                                                          : provider.ConsumeIntegralInRange(0, 0x7fffffff));
 }
 
+// Of a tensor [pages or entries, heads, tokens, channels]; any axis may broadcast.
+SaccadeTensorDesc scales(FuzzedDataProvider& provider, const SaccadeTensorDesc& scaled, std::uint32_t block) {
+  const std::int64_t blocks = block == 0 ? 1 : (scaled.sizes[2] + block - 1) / block;
+  return broadcastTensor(provider, SACCADE_DTYPE_F32, {scaled.sizes[0], scaled.sizes[1], blocks, 1});
+}
+
+void quantise(SaccadeAttentionDesc& desc, FuzzedDataProvider& provider) {
+  desc.k.dtype = desc.v.dtype = provider.ConsumeBool() ? SACCADE_DTYPE_I8 : SACCADE_DTYPE_F8E4M3;
+  const auto block = provider.PickValueInArray<std::uint32_t>({0, 1, 3, 4, 16, 100});
+  if (provider.ConsumeBool()) {
+    desc.kScale = scales(provider, desc.k, block);
+    desc.scaleBlock = block;
+  }
+  if (provider.ConsumeBool()) {
+    desc.vScale = scales(provider, desc.v, block);
+    desc.scaleBlock = block;
+  }
+}
+
 void addOptions(SaccadeAttentionDesc& desc, FuzzedDataProvider& provider) {
   desc.causal = static_cast<SaccadeCausal>(provider.ConsumeIntegralInRange(0, 2));
   desc.windowLeft = provider.ConsumeBool() ? -1 : provider.ConsumeIntegralInRange(0, 12);
@@ -147,15 +166,19 @@ SaccadeAttentionDesc describeLegalAttention(FuzzedDataProvider& provider) {
     desc.sink = tensor(provider, SACCADE_DTYPE_F32, {1, 1, 1, s.headsQ}, true);
   }
   addOptions(desc, provider);
+  if (oneIn(provider, 3)) {
+    quantise(desc, provider);
+  }
   return desc;
 }
 
 void disturb(SaccadeAttentionDesc& desc, FuzzedDataProvider& provider) {
   SaccadeTensorDesc* const tensors[] = {&desc.q,    &desc.k,    &desc.v,           &desc.out,  &desc.lse,       &desc.probs,
-                                        &desc.mask, &desc.bias, &desc.alibiSlopes, &desc.sink, &desc.blockTable};
+                                        &desc.mask, &desc.bias, &desc.alibiSlopes, &desc.sink, &desc.blockTable,
+                                        &desc.kScale, &desc.vScale};
   constexpr const char* kernels[] = {nullptr, "", "scalar_rows", "scalar_tiled", "weights", "fast", "matmul_rows"};
   const auto axis = [&] { return provider.ConsumeIntegralInRange<std::size_t>(0, 3); };
-  switch (provider.ConsumeIntegralInRange(0, 18)) {
+  switch (provider.ConsumeIntegralInRange(0, 19)) {
     case 0: case 1: case 2: case 3: provider.PickValueInArray(tensors)->sizes[axis()] = pickInteger(provider); break;
     case 4: case 5: case 6: provider.PickValueInArray(tensors)->strides[axis()] = pickInteger(provider); break;
     case 7: provider.PickValueInArray(tensors)->dtype = pickEnumeration<SaccadeDtype>(provider); break;
@@ -168,6 +191,7 @@ void disturb(SaccadeAttentionDesc& desc, FuzzedDataProvider& provider) {
     case 14: desc.numSequences = static_cast<std::uint32_t>(pickInteger(provider)); break;
     case 15: desc.hasCuSeqlens ^= VK_TRUE; break;
     case 16: desc.kernel = provider.PickValueInArray(kernels); break;
+    case 18: desc.scaleBlock = static_cast<std::uint32_t>(pickInteger(provider)); break;
     case 17: desc.normalizer = pickEnumeration<SaccadeNormalizer>(provider); break;
     default: desc.dropout = pickFloat(provider); break;
   }

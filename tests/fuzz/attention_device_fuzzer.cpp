@@ -2,6 +2,8 @@
 // Legal attention descriptions, run on the device that SACCADE_DEVICE names: what they write must agree with the scalar
 // path, and nothing around it may change. Device arrays (lengths, block tables) may hold anything.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <random>
 #include <saccade/runtime.hpp>
@@ -31,6 +33,8 @@ DType ioDtype(SaccadeDtype dtype) {
     case SACCADE_DTYPE_BF16: return DType::BF16;
     case SACCADE_DTYPE_U8: return DType::U8;
     case SACCADE_DTYPE_I32: return DType::I32;
+    case SACCADE_DTYPE_F8E4M3: return DType::F8_E4M3;
+    case SACCADE_DTYPE_I8: return DType::I8;
     default: return DType::F32;
   }
 }
@@ -66,6 +70,15 @@ double pickValue(Random& random, bool wild) {
     return special[random() % 3];
   }
   return (static_cast<int>(random() % 33) - 16) / 8.0;
+}
+
+// What an integer of 8 bits can hold.
+double pickInt8(Random& random, bool) { return static_cast<int>(random() % 256) - 128; }
+
+// Around 1/16, some negative; wild: some NaN and infinities among them.
+double pickScale(Random& random, bool wild) {
+  return wild && random() % 32 == 0 ? pickValue(random, true) * std::numeric_limits<double>::infinity()
+                                    : (static_cast<int>(random() % 16) - 3) / 128.0;
 }
 
 class DeviceRun {
@@ -158,8 +171,11 @@ class DeviceRun {
       return random() % 16 == 0 ? static_cast<double>(random()) - (1 << 30) : static_cast<double>(random() % 5);
     };
     q_ = input(problem_.q, pickValue);
-    k_ = input(problem_.k, pickValue);
-    v_ = input(problem_.v, pickValue);
+    const auto pickKey = problem_.k.dtype == SACCADE_DTYPE_I8 ? pickInt8 : pickValue;
+    k_ = input(problem_.k, pickKey);
+    v_ = input(problem_.v, pickKey);
+    kScale_ = input(problem_.kScale, pickScale);
+    vScale_ = input(problem_.vScale, pickScale);
     mask_ = input(problem_.mask, bit);
     bias_ = input(problem_.bias, pickValue);
     alibi_ = input(problem_.alibiSlopes, slope);
@@ -190,6 +206,9 @@ class DeviceRun {
     options_.alibiSlopes = alibi_.view;
     options_.sink = sink_.view;
     options_.blockTable = table_.view;
+    options_.kScale = kScale_.view;
+    options_.vScale = vScale_.view;
+    options_.scaleBlock = problem_.scaleBlock;
     options_.lse = lse_.view;
     options_.probs = probs_.view;
     options_.causal = problem_.topLeft ? Causal::TopLeft : Causal::None;
@@ -237,16 +256,40 @@ class DeviceRun {
     return array ? view : reference::View4<double>{};
   }
 
+  // The values of k or v that the scalar path takes: each element times its scale, at the same place in memory. Elements that share
+  // memory may have different scales, so they lie one after the other here.
+  reference::View4<double> scaled(const Array& array, const core::Tensor& tensor, const Array& scale, const core::Tensor& scaleTensor,
+                                  std::vector<double>& memory) const {
+    const reference::View4<double> from = referenceView(array, tensor);
+    if (!scale) {
+      return from;
+    }
+    const reference::View4<double> factors = referenceView(scale, scaleTensor);
+    const auto& sizes = tensor.sizes;
+    memory.clear();
+    for (std::int64_t b = 0; b < sizes[0]; b++) {
+      for (std::int64_t h = 0; h < sizes[1]; h++) {
+        for (std::int64_t t = 0; t < sizes[2]; t++) {
+          const double factor = factors.at(b, h, problem_.scaleBlock == 0 ? 0 : t / problem_.scaleBlock, 0);
+          for (std::int64_t c = 0; c < sizes[3]; c++) {
+            memory.push_back(from.at(b, h, t, c) * (std::isfinite(factor) ? factor : std::numeric_limits<double>::quiet_NaN()));
+          }
+        }
+      }
+    }
+    memory.push_back(0);
+    return {memory.data(), {std::int64_t{sizes[1]} * sizes[2] * sizes[3], std::int64_t{sizes[2]} * sizes[3], sizes[3], 1}};
+  }
+
   std::int32_t pageOf(std::int64_t b, std::int64_t block) const {
     const double entry = table_.values[static_cast<std::size_t>(b * problem_.blockTable.strides[2] + block)];
     return static_cast<std::int32_t>(std::clamp(entry, 0.0, static_cast<double>(problem_.paging.pages) - 1));
   }
 
   // Keys or values of a paged problem as the scalar path takes them: [B,Hkv,Tk,D], or packed tokens [totalK,Hkv,D].
-  reference::View4<double> gathered(const Array& pool, const core::Tensor& tensor, std::vector<double>& memory) const {
+  reference::View4<double> gathered(const reference::View4<double>& from, const core::Tensor& tensor, std::vector<double>& memory) const {
     const std::int64_t heads = problem_.numHeadsKv, channels = tensor.sizes[3], pageSize = problem_.paging.pageSize;
     const std::int64_t tokens = problem_.packed ? lengthsK_.back() : problem_.seqlenK;
-    const reference::View4<double> from = referenceView(pool, tensor);
     const std::int64_t entryTokens = problem_.packed ? 0 : tokens;
     memory.assign(static_cast<std::size_t>((problem_.packed ? 1 : problem_.batch) * tokens * heads * channels) + 1, 0.0);
     for (std::int64_t b = 0; b < problem_.batch; b++) {
@@ -273,9 +316,13 @@ class DeviceRun {
     p.headDimQk = problem_.headDimQk;
     p.headDimV = problem_.headDimV;
     p.q = referenceView(q_, problem_.q);
-    std::vector<double> keys, values;
-    p.k = problem_.paged() ? gathered(k_, problem_.k, keys) : referenceView(k_, problem_.k);
-    p.v = problem_.paged() ? gathered(v_, problem_.v, values) : referenceView(v_, problem_.v);
+    std::vector<double> keys, values, scaledKeys, scaledValues;
+    p.k = scaled(k_, problem_.k, kScale_, problem_.kScale, scaledKeys);
+    p.v = scaled(v_, problem_.v, vScale_, problem_.vScale, scaledValues);
+    if (problem_.paged()) {
+      p.k = gathered(p.k, problem_.k, keys);
+      p.v = gathered(p.v, problem_.v, values);
+    }
     p.bias = referenceView(bias_, problem_.bias);
     const std::vector<std::uint8_t> mask(mask_.values.begin(), mask_.values.end());
     if (mask_) {
@@ -318,7 +365,7 @@ class DeviceRun {
   Random random_;
   bool wild_;
   bool comparable_ = true;
-  Array q_, k_, v_, mask_, bias_, alibi_, sink_, table_, out_, lse_, probs_;
+  Array q_, k_, v_, kScale_, vScale_, mask_, bias_, alibi_, sink_, table_, out_, lse_, probs_;
   std::vector<std::int32_t> lengthsQ_, lengthsK_;
   std::vector<Tensor> arrays_;
   AttentionOptions options_;
@@ -327,7 +374,7 @@ class DeviceRun {
 bool isSmall(const core::AttentionProblem& problem) {
   const auto small = [](const core::Tensor& tensor) { return extentOf(tensor) <= kMostElements; };
   return small(problem.q) && small(problem.k) && small(problem.v) && small(problem.out) && small(problem.lse) &&
-         small(problem.probs) && small(problem.mask) && small(problem.bias) && small(problem.blockTable) && problem.batch <= 64;
+         small(problem.probs) && small(problem.mask) && small(problem.bias) && small(problem.kScale) && small(problem.vScale) && small(problem.blockTable) && problem.batch <= 64;
 }
 
 const Device& device() {

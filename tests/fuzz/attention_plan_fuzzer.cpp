@@ -94,7 +94,7 @@ HostArray pickHostArray(FuzzedDataProvider& provider, std::uint64_t count, bool 
 SaccadeAttentionBuffers pickBuffers(FuzzedDataProvider& provider) {
   SaccadeAttentionBuffers buffers = saccadeAttentionBuffersDefault();
   SaccadeBuffer* const ranges[] = {&buffers.q, &buffers.k, &buffers.v, &buffers.out, &buffers.lse, &buffers.probs,
-                                   &buffers.mask, &buffers.bias, &buffers.alibiSlopes, &buffers.sink, &buffers.blockTable,
+                                   &buffers.mask, &buffers.bias, &buffers.alibiSlopes, &buffers.sink, &buffers.blockTable, &buffers.kScale, &buffers.vScale,
                                    &buffers.seqlensQ, &buffers.seqlensK, &buffers.cuSeqlensQ, &buffers.cuSeqlensK, &buffers.scratch};
   for (SaccadeBuffer* range : ranges) {
     *range = {0x10000, VkDeviceSize{1} << 40};

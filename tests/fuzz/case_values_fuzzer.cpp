@@ -9,6 +9,7 @@
 
 #include "fuzz.hpp"
 #include "io/case_file.hpp"
+#include "io/special_values.hpp"
 #include "reference/compare.hpp"
 #include "reference/run_case.hpp"
 
@@ -124,7 +125,6 @@ std::int64_t smallElementCount(const io::Shape& shape) {
 
 // Values that decide something, with what the input has to say mixed in.
 TensorData pickTensor(FuzzedDataProvider& provider, DType dtype, const io::Shape& shape, std::int64_t count) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<double> values(static_cast<std::size_t>(count));
   const std::string bytes = provider.ConsumeBytesAsString(provider.ConsumeIntegralInRange<std::size_t>(1, 24));
   for (std::size_t i = 0; i < values.size(); ++i) {

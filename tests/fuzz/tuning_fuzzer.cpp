@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kProblem = "attention f32 dqk64 dv64 tq256 tk256 heads8 group1";
 
-const std::string kVersion = core::formatted("{}.{}.{}", SACCADE_VERSION_MAJOR, SACCADE_VERSION_MINOR, SACCADE_VERSION_PATCH);
+const std::string kVersion = formatted("{}.{}.{}", SACCADE_VERSION_MAJOR, SACCADE_VERSION_MINOR, SACCADE_VERSION_PATCH);
 
 core::AttentionProblem problem() {
   SaccadeAttentionDesc desc = saccadeAttentionDescDefault();

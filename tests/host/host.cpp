@@ -88,6 +88,26 @@ void Host::chooseDevice(size_t index) {
   vkGetPhysicalDeviceProperties(physicalDevice, &properties);
 }
 
+void Host::enableRecommendedExtensions() {
+  uint32_t count = 0;
+  saccadeGetDeviceRequirements(instance, physicalDevice, vkGetInstanceProcAddr, &count, nullptr, nullptr);
+  std::vector<SaccadeRequirement> items(count);
+  saccadeGetDeviceRequirements(instance, physicalDevice, vkGetInstanceProcAddr, &count, items.data(), nullptr);
+  for (const SaccadeRequirement& item : items) {
+    if (item.available && std::string_view(item.structName) == "device extension") extensionNames_.push_back(item.name);
+  }
+  const auto chain = [&](const char* extension, auto& structure) {
+    if (std::find(extensionNames_.begin(), extensionNames_.end(), std::string_view(extension)) == extensionNames_.end()) return;
+    VkPhysicalDeviceFeatures2 query{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &structure};
+    vkGetPhysicalDeviceFeatures2(physicalDevice, &query);
+    structure.pNext = features.pNext;
+    features.pNext = &structure;
+  };
+  chain(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, subgroupSizes_);
+  chain(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, matrix_);
+  chain(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, matrix2_);
+}
+
 void Host::createDevice(const HostOptions& options) {
   uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(physicalDevice, &count, nullptr);
@@ -106,6 +126,10 @@ void Host::createDevice(const HostOptions& options) {
     features.features.shaderInt64 = available.features.shaderInt64;
     vulkan11_.storageBuffer16BitAccess = available11.storageBuffer16BitAccess;
     vulkan12_.storageBuffer8BitAccess = available12.storageBuffer8BitAccess;
+    vulkan12_.shaderFloat16 = available12.shaderFloat16;
+    vulkan12_.vulkanMemoryModel = available12.vulkanMemoryModel && available12.vulkanMemoryModelDeviceScope;
+    vulkan12_.vulkanMemoryModelDeviceScope = available12.vulkanMemoryModelDeviceScope;
+    enableRecommendedExtensions();
   }
   vulkan12_.bufferDeviceAddress = VK_TRUE;
   const float priority = 1;
@@ -116,6 +140,8 @@ void Host::createDevice(const HostOptions& options) {
   VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features};
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queueInfo;
+  info.enabledExtensionCount = static_cast<uint32_t>(extensionNames_.size());
+  info.ppEnabledExtensionNames = extensionNames_.data();
   check(vkCreateDevice(physicalDevice, &info, nullptr, &device), "vkCreateDevice");
   vkGetDeviceQueue(device, queueFamily, 0, &queue);
 }
@@ -127,6 +153,8 @@ SaccadeContextCreateInfo Host::contextInfo() const {
   info.device = device;
   info.getInstanceProcAddr = vkGetInstanceProcAddr;
   info.enabledFeatures = &features;
+  info.enabledExtensionCount = static_cast<uint32_t>(extensionNames_.size());
+  info.enabledExtensions = extensionNames_.data();
   info.debugUtils = info.checkUse = messenger_ != VK_NULL_HANDLE ? VK_TRUE : VK_FALSE;
   return info;
 }

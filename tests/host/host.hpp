@@ -55,9 +55,15 @@ class Host {
                                                   const VkDebugUtilsMessengerCallbackDataEXT* data, void* user);
   void createInstance(bool validation);
   void chooseDevice(size_t index);
+  void enableRecommendedExtensions();
   void createDevice(const HostOptions& options);
 
+  std::vector<const char*> extensionNames_;
   VkPhysicalDeviceVulkan12Features vulkan12_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  // Chained where their extensions are enabled.
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroupSizes_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+  VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV};
   VkPhysicalDeviceVulkan11Features vulkan11_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &vulkan12_};
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
   mutable std::mutex mutex_;

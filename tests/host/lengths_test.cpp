@@ -102,7 +102,7 @@ TEST_P(GrowingCache, IsReadAsFarAsItIsFilled) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(With, GrowingCache, testing::Values("scalar_rows", "scalar_tiled", "split_kv"),
+INSTANTIATE_TEST_SUITE_P(With, GrowingCache, testing::Values("scalar_rows", "scalar_tiled", "flash_decode", "split_kv"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

@@ -25,6 +25,7 @@ TEST_F(MinimalDevice, RunsEveryAttentionKernel) {
     if (kernel.op != SACCADE_OPERATOR_ATTENTION || !kernel.selectable || !kernel.supported) continue;
     for (const SaccadeDtype dtype : kFloats) {
       if (dtype == SACCADE_DTYPE_F32 && std::strcmp(kernel.name, "widened_rows") == 0) continue;  // for 16 bits alone
+      if (dtype != SACCADE_DTYPE_F16 && std::strncmp(kernel.name, "coopmat", 7) == 0) continue;   // for fp16 alone
       if (dtype == SACCADE_DTYPE_BF16 && std::strcmp(kernel.name, "scalar_rows") != 0) continue;  // read as F16 is, to save time
       Work work(host, context, {.batch = 2, .dtype = dtype, .mask = true, .lengths = true, .kernel = kernel.name});
       work.seqlensK.as<int32_t>()[1] = 21;
@@ -36,18 +37,40 @@ TEST_F(MinimalDevice, RunsEveryAttentionKernel) {
       ran.insert(kernel.name);
     }
   }
-  for (const char* name : {"scalar_rows", "scalar_tiled", "split_kv", "widened_rows"}) EXPECT_TRUE(ran.contains(name)) << name;
+  for (const char* name : {"scalar_rows", "scalar_tiled", "flash_decode", "split_kv", "widened_rows"}) EXPECT_TRUE(ran.contains(name)) << name;
 }
 
 TEST_F(MinimalDevice, IsToldWhatItWouldGain) {
-  VkPhysicalDeviceVulkan12Features vulkan12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV};
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, &matrix2};
+  VkPhysicalDeviceSubgroupSizeControlFeatures sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, &matrix};
+  VkPhysicalDeviceVulkan12Features vulkan12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &sizes};
   VkPhysicalDeviceVulkan11Features vulkan11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &vulkan12};
   VkPhysicalDeviceFeatures2 available{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &vulkan11};
   vkGetPhysicalDeviceFeatures2(host.physicalDevice, &available);
+  if (!matrix2.cooperativeMatrixFlexibleDimensions) matrix2 = {matrix2.sType};  // the rest is of no use
   std::set<std::string> features;
   if (available.features.shaderInt64) features.insert("VkPhysicalDeviceFeatures::shaderInt64");
   if (vulkan11.storageBuffer16BitAccess) features.insert("VkPhysicalDeviceVulkan11Features::storageBuffer16BitAccess");
   if (vulkan12.storageBuffer8BitAccess) features.insert("VkPhysicalDeviceVulkan12Features::storageBuffer8BitAccess");
+  const std::pair<VkBool32, const char*> others[] = {
+      {vulkan12.shaderFloat16, "VkPhysicalDeviceVulkan12Features::shaderFloat16"},
+      {vulkan12.vulkanMemoryModel && vulkan12.vulkanMemoryModelDeviceScope, "VkPhysicalDeviceVulkan12Features::vulkanMemoryModel"},
+      {vulkan12.vulkanMemoryModelDeviceScope, "VkPhysicalDeviceVulkan12Features::vulkanMemoryModelDeviceScope"},
+      {sizes.subgroupSizeControl, "VkPhysicalDeviceSubgroupSizeControlFeatures::subgroupSizeControl"},
+      {sizes.computeFullSubgroups, "VkPhysicalDeviceSubgroupSizeControlFeatures::computeFullSubgroups"},
+      {matrix.cooperativeMatrix, "VkPhysicalDeviceCooperativeMatrixFeaturesKHR::cooperativeMatrix"},
+      {matrix2.cooperativeMatrixFlexibleDimensions, "VkPhysicalDeviceCooperativeMatrix2FeaturesNV::cooperativeMatrixFlexibleDimensions"},
+      {matrix2.cooperativeMatrixReductions, "VkPhysicalDeviceCooperativeMatrix2FeaturesNV::cooperativeMatrixReductions"},
+      {matrix2.cooperativeMatrixConversions, "VkPhysicalDeviceCooperativeMatrix2FeaturesNV::cooperativeMatrixConversions"},
+      {matrix2.cooperativeMatrixPerElementOperations, "VkPhysicalDeviceCooperativeMatrix2FeaturesNV::cooperativeMatrixPerElementOperations"},
+      {matrix2.cooperativeMatrixWorkgroupScope, "VkPhysicalDeviceCooperativeMatrix2FeaturesNV::cooperativeMatrixWorkgroupScope"},
+      {matrix2.cooperativeMatrixTensorAddressing, "VkPhysicalDeviceCooperativeMatrix2FeaturesNV::cooperativeMatrixTensorAddressing"},
+      {matrix2.cooperativeMatrixBlockLoads, "VkPhysicalDeviceCooperativeMatrix2FeaturesNV::cooperativeMatrixBlockLoads"},
+  };
+  for (const auto& [has, name] : others) {
+    if (has) features.insert(name);
+  }
 
   const auto gainsOf = [](SaccadeContext asked) {
     SaccadeContextInfo info{};

@@ -54,6 +54,45 @@ TEST_F(Recording, ScratchMemoryIsSharedByConsecutiveCalls) {
   for (const Work& work : works) work.expectRight(work.info().label);
 }
 
+// A key that is alone has weight 1, so the output is its value: four bytes times their scale.
+TEST_F(Recording, WithQuantisedKeysAndTheirScales) {
+  for (const SaccadeDtype dtype : {SACCADE_DTYPE_I8, SACCADE_DTYPE_F8E4M3}) {
+    SaccadeAttentionDesc desc = saccadeAttentionDescDefault();
+    desc.q = SaccadeTensorDesc{SACCADE_DTYPE_F32, {1, 2, 1, 4}, {}};
+    desc.k = desc.v = SaccadeTensorDesc{dtype, {1, 2, 1, 4}, {}};
+    desc.out.dtype = SACCADE_DTYPE_F32;
+    desc.kScale = desc.vScale = SaccadeTensorDesc{SACCADE_DTYPE_F32, {1, 2, 1, 1}, {}};
+    SaccadePlan plan = nullptr;
+    SaccadeMessage message{};
+    ASSERT_EQ(saccadeCreateAttentionPlan(context, &desc, &plan, &message), SACCADE_OK) << message.text;
+    SaccadePlanInfo info{};
+    saccadeGetPlanInfo(plan, &info);
+    const Memory q(host, 32), k(host, 8), v(host, 8), out(host, 32), kScale(host, 8), vScale(host, 8), scratch(host, info.scratchBytes);
+    std::fill_n(q.as<float>(), 8, 1.0f);
+    std::fill_n(k.as<uint8_t>(), 8, uint8_t{0x38});
+    const uint8_t codes[] = {0x00, 0x38, 0xb8, 0x7e, 0x01, 0x40, 0xc0, 0x08};
+    std::copy_n(codes, 8, v.as<uint8_t>());
+    std::fill_n(kScale.as<float>(), 2, 0.25f);
+    vScale.as<float>()[0] = 0.5f;
+    vScale.as<float>()[1] = 64;
+    SaccadeAttentionBuffers buffers = saccadeAttentionBuffersDefault();
+    buffers.q = q.range();
+    buffers.k = k.range();
+    buffers.v = v.range();
+    buffers.out = out.range();
+    buffers.kScale = kScale.range();
+    buffers.vScale = vScale.range();
+    buffers.scratch = scratch.range();
+    Commands commands(host);
+    EXPECT_EQ(saccadeCmdAttention(commands, plan, &buffers, &message), SACCADE_OK) << message.text;
+    commands.end();
+    host.run({commands});
+    const float i8[] = {0, 28, -36, 63, 64, 4096, -4096, 512}, f8[] = {0, 0.5f, -0.5f, 224, 0.125f, 128, -128, 1};
+    for (int c = 0; c < 8; c++) EXPECT_EQ(out.as<float>()[c], (dtype == SACCADE_DTYPE_I8 ? i8 : f8)[c]) << "channel " << c;
+    saccadeDestroyPlan(plan);
+  }
+}
+
 TEST_F(Recording, InASecondaryCommandBuffer) {
   Work first(host, context), second(host, context);
   second.takeQueryFrom(first);

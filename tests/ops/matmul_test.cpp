@@ -42,12 +42,13 @@ std::vector<Real> scalarMatmul(const Tensor& a, const Tensor& b, const MatmulOpt
 
 class Matmul : public OpsTest, public testing::WithParamInterface<MatmulVariant> {
  protected:
+  void SetUp() override { requireKernel(GetParam().kernel); }
   Matmul() : stream(device), dtype(GetParam().dtype) {}
 
   // Runs the product into `out` and compares. The size of the sums is estimated from their depth.
   void check(const Tensor& a, const Tensor& b, const Tensor& out, MatmulOptions options,
              const std::string& what) {
-    options.kernel = GetParam().kernel;
+    options.kernel = GetParam().kernel + tile;
     const PlanPtr plan = stream.matmul(a, b, out, options);
     EXPECT_STREQ(plan->info().kernel, GetParam().kernel);
     finish(stream);
@@ -57,6 +58,7 @@ class Matmul : public OpsTest, public testing::WithParamInterface<MatmulVariant>
 
   Stream stream;
   Dtype dtype;
+  std::string tile;  // what else `check` asks for
 };
 
 TEST_P(Matmul, IsRightAtEverySizeAroundTheEdgesOfTiles) {
@@ -96,6 +98,32 @@ TEST_P(Matmul, TakesAnyLayoutOfItsOperands) {
         check(a, b, wide.slice(3, 3, n + 3), {}, "N " + std::to_string(n));
       }
     }
+  }
+}
+
+TEST_P(Matmul, ReadsWholeVectorsWhereOperandsAreAligned) {
+  const std::int64_t m = 100, n = 72, k = 90;  // some chunks of the depth, and a part of one
+  for (const std::int64_t pitch : {96, 91}) {  // aligned, and not
+    const Tensor aViews[] = {random(dtype, {1, 1, m, pitch}).slice(3, 0, k), random(dtype, {1, 1, k, pitch + 8}).slice(3, 0, m - 8).transpose(2, 3)};
+    const Tensor bViews[] = {random(dtype, {1, 1, n, pitch}).slice(3, 0, k), random(dtype, {1, 1, k, pitch}).slice(3, 0, n).transpose(2, 3)};
+    for (const Tensor& a : aViews) {
+      for (const Tensor& b : bViews) {
+        check(a, b, output(dtype, {1, 1, a.size(2), n}), {}, "pitch " + std::to_string(pitch));
+      }
+    }
+  }
+}
+
+TEST_P(Matmul, TakesTilesThatAreAskedFor) {
+  if (std::string_view(GetParam().kernel) != "matmul_coopmat") return;  // the others stage no vectors
+  // More vectors to stage than invocations, fewer, and no multiple of them.
+  const std::string least = device.facts().subgroupSize == 8 ? "8" : "16";
+  for (const std::string& asked : {" rows_each=1 columns_each=1 chunk=" + least, " rows_each=3 columns_each=2 chunk=" + least,
+                                   std::string(" rows_each=1 columns_each=3 chunk=32")}) {
+    tile = asked;
+    const Tensor across = random(dtype, {1, 1, 96, 72}).transpose(2, 3);
+    check(random(dtype, {1, 1, 100, 96}), random(dtype, {1, 1, 72, 96}), output(dtype, {1, 1, 100, 72}), {}, tile);
+    check(across, random(dtype, {1, 1, 96, 52}).transpose(2, 3), output(dtype, {1, 1, 72, 52}), {}, tile);
   }
 }
 

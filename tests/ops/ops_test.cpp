@@ -46,6 +46,12 @@ Tensor OpsTest::output(Dtype dtype, const Shape& shape) const {
   return guarded_.back();
 }
 
+void OpsTest::requireKernel(const char* kernel) {
+  for (const KernelInfo& known : device.kernels()) {
+    if (std::string_view(known.name) == kernel && known.supported == VK_FALSE) GTEST_SKIP() << kernel << ": " << known.reason;
+  }
+}
+
 void OpsTest::finish(Stream& stream) const {
   stream.wait();
   for (const Tensor& tensor : guarded_) EXPECT_TRUE(tensor.guardsIntact());
@@ -65,6 +71,7 @@ std::vector<MatmulVariant> matmulVariants() {
   for (const char* kernel : {"matmul_rows", "matmul_tiled"}) {
     for (const Dtype dtype : {Dtype::F32, Dtype::F16, Dtype::BF16}) variants.push_back({kernel, dtype});
   }
+  variants.push_back({"matmul_coopmat", Dtype::F16});
   return variants;
 }
 

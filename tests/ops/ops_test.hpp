@@ -29,6 +29,9 @@ class OpsTest : public testing::Test {
   // An output: guarded, every element NaN until it is written.
   Tensor output(Dtype dtype, const Shape& shape) const;
 
+  // Leaves the test out where the device cannot run a kernel at all.
+  void requireKernel(const char* kernel);
+
   // Waits for the stream, and fails unless every guard is intact.
   void finish(Stream& stream) const;
 
@@ -39,6 +42,10 @@ class OpsTest : public testing::Test {
   mutable std::vector<Tensor> guarded_;
   std::uint64_t messagesBefore_;
 };
+
+inline TensorDesc f32(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
+  return {Dtype::F32, {a, b, c, d}};
+}
 
 io::DType storage(Dtype dtype);
 std::string dtypeText(Dtype dtype);  // "f32"; for names of tests

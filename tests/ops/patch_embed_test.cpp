@@ -25,6 +25,7 @@ std::vector<Real> scalarPatchEmbed(const Tensor& image, const Tensor& weight,
 
 class PatchEmbed : public OpsTest, public testing::WithParamInterface<MatmulVariant> {
  protected:
+  void SetUp() override { requireKernel(GetParam().kernel); }
   PatchEmbed() : stream(device), dtype(GetParam().dtype) {}
 
   void check(const Tensor& image, const Tensor& weight, const Tensor& out, PatchEmbedOptions options) {

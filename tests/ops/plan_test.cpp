@@ -9,10 +9,6 @@ namespace {
 
 class OpsPlan : public OpsTest {};
 
-TensorDesc f32(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
-  return {Dtype::F32, {a, b, c, d}};
-}
-
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

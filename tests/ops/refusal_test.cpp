@@ -7,10 +7,6 @@
 namespace saccade::ops_test {
 namespace {
 
-TensorDesc f32(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
-  return {Dtype::F32, {a, b, c, d}};
-}
-
 class OpsRefusal : public OpsTest {
  protected:
   // The plan of `desc` must be refused for `field`, with every part in the sentence.
@@ -72,7 +68,7 @@ TEST_F(OpsRefusal, MatmulChecksDtypesStridesActivationAndKernel) {
   expectRefusal(desc, "activation", {"9", "gelu_tanh"});
   desc = good;
   desc.kernel = "scalar_rows";
-  expectRefusal(desc, "kernel", {"scalar_rows", "matmul_rows, matmul_tiled"});
+  expectRefusal(desc, "kernel", {"scalar_rows", "matmul_rows, matmul_tiled, matmul_coopmat"});
   desc = good;
   desc.a = f32(1, 1, -5, 8);
   expectRefusal(desc, "a.sizes", {"a.sizes[2] is -5"});

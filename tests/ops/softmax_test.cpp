@@ -2,13 +2,12 @@
 #include <cmath>
 #include <limits>
 
+#include "io/special_values.hpp"
 #include "ops_test.hpp"
 #include "reference/ops.hpp"
 
 namespace saccade::ops_test {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 template <typename Real>
 std::vector<Real> scalarSoftmax(const Tensor& x) {

@@ -15,15 +15,15 @@
 namespace saccade::runtime {
 namespace {
 
-const PipelineCacheOwner kOwner{0x10005, 7, 0x1a0001, {1, 2, 3}};
+const PipelineCacheOwner kDriver{0x10005, 7, 0x1a0001, {1, 2, 3}};
 
 using Letters = std::set<char>;
 
 Letters& lettersOf(VkPipelineCache cache) { return *reinterpret_cast<Letters*>(cache); }
 
 std::vector<std::byte> dataOf(const Letters& letters) {
-  VkPipelineCacheHeaderVersionOne header{sizeof header, VK_PIPELINE_CACHE_HEADER_VERSION_ONE, kOwner.vendorId, kOwner.deviceId, {}};
-  std::memcpy(header.pipelineCacheUUID, kOwner.uuid.data(), kOwner.uuid.size());
+  VkPipelineCacheHeaderVersionOne header{sizeof header, VK_PIPELINE_CACHE_HEADER_VERSION_ONE, kDriver.vendorId, kDriver.deviceId, {}};
+  std::memcpy(header.pipelineCacheUUID, kDriver.uuid.data(), kDriver.uuid.size());
   std::vector<std::byte> data(sizeof header + letters.size());
   std::memcpy(data.data(), &header, sizeof header);
   std::transform(letters.begin(), letters.end(), data.begin() + sizeof header, [](char c) { return static_cast<std::byte>(c); });
@@ -75,7 +75,7 @@ class PipelineCacheOfADevice : public testing::Test {
 
   // A process: what it finds, what it adds and saves.
   Letters process(const Letters& added) {
-    PipelineCache cache(vk, VK_NULL_HANDLE, kOwner, path, [this](const std::string& text) { said.push_back(text); });
+    PipelineCache cache(vk, VK_NULL_HANDLE, kDriver, path, [this](const std::string& text) { said.push_back(text); });
     const Letters found = lettersOf(cache.handle());
     lettersOf(cache.handle()).insert(added.begin(), added.end());
     cache.save(added.size());
@@ -106,16 +106,16 @@ TEST_F(PipelineCacheOfADevice, IsNotWrittenWithoutANewPipeline) {
 }
 
 TEST_F(PipelineCacheOfADevice, KeepsNothingOfADriverThatKeepsNothing) {
-  PipelineCache cache(vk, VK_NULL_HANDLE, kOwner, path, [](const std::string&) { FAIL(); });
+  PipelineCache cache(vk, VK_NULL_HANDLE, kDriver, path, [](const std::string&) { FAIL(); });
   cache.save(1);  // a pipeline was created, and the driver's data is its header alone
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(PipelineCacheOfADevice, IsSavedOnceASecondWhileTheDeviceIsOpen) {
-  PipelineCache cache(vk, VK_NULL_HANDLE, kOwner, path, [](const std::string&) { FAIL(); });
+  PipelineCache cache(vk, VK_NULL_HANDLE, kDriver, path, [](const std::string&) { FAIL(); });
   const PipelineCache::Clock::time_point start{};
   const auto savedLetters = [&] {
-    const PipelineCacheContent content = readPipelineCache(path, kOwner);
+    const PipelineCacheContent content = readPipelineCache(path, kDriver);
     return content.data.empty() ? 0 : content.data.size() - sizeof(VkPipelineCacheHeaderVersionOne);
   };
   cache.saveIfDue(0, start);
@@ -148,7 +148,7 @@ TEST_F(PipelineCacheOfADevice, ReplacesADamagedFileAndSaysSoOnce) {
 TEST_F(PipelineCacheOfADevice, WorksWithAFolderThatCannotBeWrittenToAndSaysSoOnce) {
   path = folder.file("in_the_way", "") / "cache.bin";
   {
-    PipelineCache cache(vk, VK_NULL_HANDLE, kOwner, path, [this](const std::string& text) { said.push_back(text); });
+    PipelineCache cache(vk, VK_NULL_HANDLE, kDriver, path, [this](const std::string& text) { said.push_back(text); });
     lettersOf(cache.handle()).insert('a');
     cache.save(1);
     cache.save(2);
@@ -168,12 +168,12 @@ TEST_F(PipelineCacheOfADevice, WorksForADriverThatRefusesItsOwnData) {
 
 TEST_F(PipelineCacheOfADevice, SurvivesAHostWhoseMessageFunctionThrows) {
   folder.file("cache.bin", "damaged");
-  PipelineCache cache(vk, VK_NULL_HANDLE, kOwner, path, [](const std::string&) { throw std::runtime_error("no"); });
+  PipelineCache cache(vk, VK_NULL_HANDLE, kDriver, path, [](const std::string&) { throw std::runtime_error("no"); });
   EXPECT_NE(cache.handle(), VK_NULL_HANDLE);
 }
 
 TEST_F(PipelineCacheOfADevice, KeepsWhatAnotherProcessWroteMeanwhile) {
-  PipelineCache slow(vk, VK_NULL_HANDLE, kOwner, path, [](const std::string&) { FAIL(); });
+  PipelineCache slow(vk, VK_NULL_HANDLE, kDriver, path, [](const std::string&) { FAIL(); });
   lettersOf(slow.handle()).insert('s');
   process({'f'});
   slow.save(1);

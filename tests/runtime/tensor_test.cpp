@@ -31,6 +31,16 @@ TEST_F(TensorMemory, RoundsFloatsOnceToNearestEven) {
   EXPECT_EQ(Tensor::from(device, Dtype::BF16, {1}, Values{1.01171875f}).download()[0], 1.015625f);
 }
 
+TEST_F(TensorMemory, RoundsAndSaturatesWhatIsQuantised) {
+  EXPECT_EQ(Tensor::from(device, Dtype::I8, {6}, Values{0.5f, 1.5f, -2.5f, 126.6f, 1e9f, -std::numeric_limits<float>::infinity()}).download(),
+            (Values{0, 2, -2, 127, 127, -128}));
+  EXPECT_EQ(Tensor::from(device, Dtype::I8, {2}, Values{-128, 127}).downloadInts(), (std::vector<std::int32_t>{-128, 127}));
+  EXPECT_EQ(Tensor::from(device, Dtype::F8E4M3, {4}, Values{1.0625f, 1.1875f, 1e9f, -std::numeric_limits<float>::infinity()}).download(),
+            (Values{1, 1.25f, 448, -448}));
+  EXPECT_TRUE(std::isnan(Tensor::from(device, Dtype::F8E4M3, {1}, Values{std::nanf("")}).download()[0]));
+  refusal(Status::InvalidArgument, [&] { Tensor::from(device, Dtype::I8, {1}, Values{std::nanf("")}); });
+}
+
 TEST_F(TensorMemory, RefusesIntegersThatAreNotExact) {
   EXPECT_TRUE(contains(
       refusal(Status::InvalidArgument, [&] { Tensor::from(device, Dtype::U8, {1}, Values{256}); }), "256"));

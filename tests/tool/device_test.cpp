@@ -35,11 +35,33 @@ TEST(Device, InfoListsFactsAndKernelsOfEveryDevice) {
   }
 }
 
+TEST(Device, InfoTellsWhichKernelsAttentionTakesAndWhy) {
+  const ProgramResult result = saccade({"info", "--device", "0", "--json"});
+  ASSERT_EQ(result.exitCode, 0) << result.err;
+  const json info = json::parse(result.out), &choices = info["devices"][0]["attention_choices"];
+  ASSERT_EQ(choices.size(), 8u);  // prefill and decode, f16 and f32, head dims 64 and 128
+  for (const json& choice : choices) {
+    EXPECT_FALSE(choice["why"].get<std::string>().empty());
+    const bool decode = choice["use"] == "decode";
+    const std::string width = choice["head_dim"].dump();
+    const ProgramResult plan =
+        saccade({"plan", "--device", "0", "--json", "--heads", "32", "--kv-heads", "8", "--seqlen-q", decode ? "1" : "2048",
+                 "--seqlen-k", decode ? "4096" : "2048", "--head-dim", width, "--causal", "bottom_right", "--dtype",
+                 choice["dtype"].get<std::string>()});
+    const json planned = json::parse(plan.out);
+    EXPECT_EQ(planned["kernel"], choice["kernel"]);
+    EXPECT_EQ(planned["tile"], choice["tile"]);
+    EXPECT_TRUE(startsWith(planned["reason"].get<std::string>(),
+                           choice["kernel"].get<std::string>() + ": chosen: " + choice["why"].get<std::string>()));
+  }
+}
+
 TEST(Device, InfoForPeopleHoldsTheSame) {
   const ProgramResult result = saccade({"info", "--device", "0"});
   ASSERT_EQ(result.exitCode, 0) << result.err;
   for (const char* text :
-       {"device 0: ", "subgroup_size", "timestamp_period", "scalar_rows", "scalar_tiled"}) {
+       {"device 0: ", "subgroup_size", "timestamp_period", "scalar_rows", "scalar_tiled",
+        "attention takes", "    decode   f16  D128  "}) {
     EXPECT_TRUE(contains(result.out, text));
   }
 }
@@ -47,6 +69,7 @@ TEST(Device, InfoForPeopleHoldsTheSame) {
 TEST(Device, AnUnknownDeviceIsExitCodeThreeOnEveryCommand) {
   const std::vector<std::vector<std::string>> commands = {
       {"info"},
+      {"kernels"},
       {"plan"},
       {"verify"},
       {"run", goldenCase("plain_f32").string(), "-o", "/nonexistent/out.safetensors"}};
@@ -66,7 +89,7 @@ TEST(Device, TheEnvironmentVariableStandsForTheOption) {
 
 TEST(Device, WithoutAnyDriverTheExitCodeIsThree) {
   const std::map<std::string, std::string> noDriver = {{"VK_DRIVER_FILES", "/nonexistent/icd.json"}};
-  for (const char* command : {"info", "plan", "verify"}) {
+  for (const char* command : {"info", "kernels", "plan", "verify"}) {
     const ProgramResult result = saccade({command}, noDriver);
     EXPECT_EQ(result.exitCode, 3) << command << result.err;
     EXPECT_TRUE(startsWith(result.err, "saccade: error: ")) << command;

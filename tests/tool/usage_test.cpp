@@ -18,13 +18,13 @@ TEST(Usage, HelpNamesCommandsAndExitCodes) {
   const ProgramResult result = saccade({"--help"});
   EXPECT_EQ(result.exitCode, 0);
   for (const char* word :
-       {"info", "plan", "run", "verify", "bench", "vit", "3 no suitable device", "SACCADE_DEVICE"}) {
+       {"info", "kernels", "plan", "run", "verify", "bench", "vit", "3 no suitable device", "SACCADE_DEVICE"}) {
     EXPECT_TRUE(contains(result.out, word));
   }
 }
 
 TEST(Usage, HelpOfEveryCommandTeachesByExample) {
-  for (const char* command : {"info", "plan", "run", "verify", "bench", "vit"}) {
+  for (const char* command : {"info", "kernels", "plan", "run", "verify", "bench", "vit"}) {
     const ProgramResult result = saccade({command, "--help"});
     EXPECT_EQ(result.exitCode, 0) << command;
     EXPECT_TRUE(contains(result.out, std::string("saccade ") + command)) << command;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of the operator that no golden case covers, on problems small enough to check by hand.
+#include "io/special_values.hpp"
 #include "reference/attention.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,6 @@
 namespace saccade::reference {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kNan = std::nan("");
 
 // One batch entry, one head, head sizes 1: every score is q_i * k_j.
@@ -171,7 +171,7 @@ TEST(PackedTokens, BehindTheLastSequenceAreZero) {
   problem.cuSeqlensQ = problem.cuSeqlensK = offsets;
   const AttentionResult result = attention(problem);
   EXPECT_EQ(result.out, (std::vector{1.0, 0.0, 0.0}));
-  EXPECT_EQ(result.lse, (std::vector{1.0, -kInfinity, -kInfinity}));
+  EXPECT_EQ(result.lse, (std::vector<double>{1.0, -kInfinity, -kInfinity}));
   EXPECT_EQ(exactZeros(problem).at("out"), (std::vector<std::uint8_t>{0, 1, 1}));
 }
 

@@ -134,6 +134,32 @@ TEST_F(ChangedCase, RefusesTensorsThatDoNotFitEachOther) {
   }
 }
 
+TEST_F(ChangedCase, ReadsQuantisedKeysWithTheirScales) {
+  tensors_["k"] = zeros(DType::I8, {1, 2, 5, 8});
+  tensors_["v"] = zeros(DType::I8, {1, 2, 5, 6});
+  tensors_["k_scale"] = zeros(DType::F32, {1, 2, 3, 1});
+  tensors_["v_scale"] = zeros(DType::F32, {1, 1, 1, 1});
+  metadata_["scale_block"] = "2";
+  const AttentionCase call = readAttentionCase(read());
+  EXPECT_EQ(call.k.dtype(), DType::I8);
+  EXPECT_EQ(call.kScale->shape(), (Shape{1, 2, 3, 1}));
+  EXPECT_EQ(call.vScale->shape(), (Shape{1, 1, 1, 1}));
+  EXPECT_EQ(call.scaleBlock, 2);
+}
+
+TEST_F(ChangedCase, RefusesScalesThatDoNotFit) {
+  tensors_["k_scale"] = zeros(DType::F32, {1, 2, 1, 1});
+  expectFileError([&] { readAttentionCase(read()); }, {"k_scale", "F8_E4M3 or I8"});
+  tensors_["k"] = zeros(DType::F8_E4M3, {1, 2, 5, 8});
+  expectFileError([&] { readAttentionCase(read()); }, {"'v'", "that of 'k'"});
+  tensors_["v"] = zeros(DType::F8_E4M3, {1, 2, 5, 6});
+  EXPECT_NO_THROW(readAttentionCase(read()));
+  tensors_["k_scale"] = zeros(DType::F32, {1, 2, 5, 1});
+  expectFileError([&] { readAttentionCase(read()); }, {"k_scale", "[1,2,1,1]"});
+  metadata_["scale_block"] = "-1";
+  expectFileError([&] { readAttentionCase(read()); }, {"scale_block"});
+}
+
 TEST_F(ChangedCase, RefusesHeadsThatCannotBeGrouped) {
   tensors_["q"] = zeros(DType::F32, {1, 3, 3, 8});
   expectFileError([&] { readAttentionCase(read()); }, {"multiple of the 2 key/value heads"});

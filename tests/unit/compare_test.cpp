@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The comparator must fail where a kernel is wrong: everything else rests on that.
+#include "io/special_values.hpp"
 #include "reference/compare.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "io/case_file.hpp"
 #include "reference/exact_zeros.hpp"
@@ -17,8 +17,6 @@ namespace {
 using io::DType;
 using io::TensorData;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const double kNan = std::nan("");
 
 TensorData row(const std::vector<double>& values, DType dtype = DType::F64) {
   return TensorData::fromDoubles(dtype, {static_cast<std::int64_t>(values.size())}, values);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/half.hpp"
+#include "io/special_values.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +9,6 @@
 
 namespace saccade::io {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // One of the two formats, so that every test runs on both.
 struct Format {

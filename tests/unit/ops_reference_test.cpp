@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scalar layers where no golden case reaches: by hand, and in single precision beside double.
+#include "io/special_values.hpp"
 #include "reference/ops.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "io/position_embedding.hpp"
 
 namespace saccade::reference {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(ScalarMatmul, TakesWeightsInEitherLayout) {
   const std::vector<double> a = {1, 2, 3, 4};         // [2,2]
@@ -35,7 +33,7 @@ TEST(ScalarSoftmax, GivesZerosForARowOfMinusInfinity) {
 }
 
 TEST(ScalarSoftmax, MakesARowNanThatHoldsNanOrInfinity) {
-  for (const double poison : {std::nan(""), kInfinity}) {
+  for (const double poison : {std::nan(""), double{kInfinity}}) {
     const std::vector<double> result = softmax<double>(std::vector{0.0, poison, 1.0, 1.0}, 2, 2);
     EXPECT_TRUE(std::isnan(result[0]));
     EXPECT_TRUE(std::isnan(result[1]));

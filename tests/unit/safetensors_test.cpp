@@ -34,6 +34,8 @@ TEST(Safetensors, AreReadAsTheyWereWritten) {
   const TensorMap tensors = {
       {"half", TensorData::fromDoubles(DType::F16, {2, 2}, std::vector{1.0, -0.5, 0x1p-24, 65504.0})},
       {"bytes", TensorData::fromDoubles(DType::U8, {3}, std::vector{0.0, 7.0, 255.0})},
+      {"fp8", TensorData::fromDoubles(DType::F8_E4M3, {3}, std::vector{448.0, -0x1p-9, 1.125})},
+      {"int8", TensorData::fromDoubles(DType::I8, {2}, std::vector{-128.0, 127.0})},
       {"long", TensorData::fromDoubles(DType::I64, {1}, std::vector{-0x1p40})},
       {"empty", TensorData::fromDoubles(DType::F32, {4, 0}, {})},
       {"scalar", TensorData::fromDoubles(DType::F64, {}, std::vector{3.25})},
@@ -148,7 +150,7 @@ const Malformed kMalformed[] = {
     {"MissingDtype", R"({"a":{"shape":[1],"data_offsets":[0,1]}})", 1, {"dtype", "missing"}},
     {"MissingShape", R"({"a":{"dtype":"U8","data_offsets":[0,1]}})", 1, {"shape", "missing"}},
     {"MissingOffsets", R"({"a":{"dtype":"U8","shape":[1]}})", 1, {"data_offsets", "missing"}},
-    {"UnknownDtype", one(R"("F8_E4M3")", "[1]", "[0,1]"), 1, {"'a'", "'F8_E4M3'", "BF16"}},
+    {"UnknownDtype", one(R"("F8_E5M2")", "[1]", "[0,1]"), 1, {"'a'", "'F8_E5M2'", "BF16", "F8_E4M3"}},
     {"DtypeIsNumber", one("1", "[1]", "[0,1]"), 1, {"'dtype'"}},
     {"ShapeIsString", one(R"("U8")", R"("x")", "[0,1]"), 1, {"'shape'"}},
     {"NegativeSize", one(R"("U8")", "[-1]", "[0,1]"), 1, {"a dimension", "-1"}},

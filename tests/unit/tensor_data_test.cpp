@@ -21,6 +21,17 @@ TEST(TensorData, KeepsValuesThatItsDtypeHolds) {
   }
 }
 
+TEST(TensorData, KeepsEightBits) {
+  const std::vector<double> values = {0, -1, 3.5, -448, 0x1p-9, 0.875};
+  EXPECT_EQ(TensorData::fromDoubles(DType::F8_E4M3, {6}, values).toDoubles(), values);
+  const std::vector<double> integers = {0, -128, 127, -1};
+  EXPECT_EQ(TensorData::fromDoubles(DType::I8, {4}, integers).toDoubles(), integers);
+  for (const double value : {-129.0, 128.0, 0.5, std::nan("")}) {
+    EXPECT_THROW(TensorData::fromDoubles(DType::I8, {1}, std::vector{value}), std::invalid_argument) << value;
+  }
+  EXPECT_EQ(TensorData::fromDoubles(DType::F8_E4M3, {1}, std::vector{1e9}).at(0), 448);
+}
+
 TEST(TensorData, HasNoElementsWhereOneSizeIsZeroWhateverTheOthersAre) {
   EXPECT_EQ(elementCount({std::int64_t{1} << 62, std::int64_t{1} << 62, 0}), 0);
 }
@@ -80,6 +91,8 @@ TEST(UnitInLastPlace, IsTheStepAboveAValue) {
   EXPECT_EQ(unitInLastPlace(DType::F32, 1.0), 0x1p-23);
   EXPECT_EQ(unitInLastPlace(DType::F16, 0.0), 0x1p-24);
   EXPECT_EQ(unitInLastPlace(DType::F16, 0x1p-20), 0x1p-24);
+  EXPECT_EQ(unitInLastPlace(DType::F8_E4M3, 448.0), 32);
+  EXPECT_EQ(unitInLastPlace(DType::F8_E4M3, 0.0), 0x1p-9);
 }
 
 TEST(Unflatten, GivesOneIndexPerDimension) {
@@ -90,7 +103,9 @@ TEST(Unflatten, GivesOneIndexPerDimension) {
 
 TEST(DTypeNames, AreThoseOfTheFileFormat) {
   EXPECT_EQ(dtypeFromName("BF16"), DType::BF16);
-  EXPECT_EQ(dtypeFromName("F8_E4M3"), std::nullopt);
+  EXPECT_EQ(dtypeFromName("F8_E4M3"), DType::F8_E4M3);
+  EXPECT_EQ(dtypeFromName("F8_E5M2"), std::nullopt);
+  EXPECT_EQ(dtypeName(DType::I8), "I8");
   EXPECT_EQ(dtypeName(DType::I64), "I64");
 }
 
