@@ -86,7 +86,7 @@ AttentionTile scalarTiledTile(const DeviceFacts& facts, const AttentionProblem& 
   };
   const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
   constexpr uint32_t kAll = UINT32_MAX;
-  if (isCpu(facts)) return tileOf(128, 8, 1, 32, 32);  // short code: see PRODUCTS in the shader
+  if (isCpu(facts)) return tileOf(32, 8, 1, 32, 64);  // short code: see PRODUCTS in the shader
   // Where shared memory of 64 KiB speaks of many registers too, blocks of 8 x 8: in subgroups of 32 three of them or more find room
   // beside each other. Where subgroups are wider, so are work-groups, and two subgroups need smaller blocks for that.
   if (facts.maxComputeSharedMemorySize >= 65536 && maxLocalSize(facts) >= 256 && problem.q.dtype == SACCADE_DTYPE_F16 && widest <= 128) {

@@ -88,21 +88,21 @@ MATRIX_C referencesOf(uint t) {
 void addScores(uint step, uint d, inout MATRIX_C s[BLOCKS_S]) {
   MATRIX_B queries[QUERY_TILES];
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) queries[t] = queriesAt(t, d);
-  [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
+  EACH_BLOCK(k, KEY_TILES, {
     MATRIX_A keys = keysAt(step, k, d);
     [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
       s[k * QUERY_TILES + t] = coopMatMulAdd(keys, queries[t], s[k * QUERY_TILES + t]);
     }
-  }
+  })
 }
 
 void addValues(MATRIX_B weights[BLOCKS_W], uint step, uint d) {
-  [[unroll]] for (uint k = 0; k < BLOCKS_P; k++) {
+  EACH_BLOCK(k, BLOCKS_P, {
     MATRIX_A values = valuesAt(step, k, d);
     [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
       sums[t * BLOCKS_V + d] = coopMatMulAdd(values, weights[k * QUERY_TILES + t], sums[t * BLOCKS_V + d]);
     }
-  }
+  })
 }
 
 // A step of a plain tile. False: a score is too large for the references, and nothing was added up.
@@ -129,15 +129,18 @@ bool plainStep(uint step, float factor) {
   return true;
 }
 
+// Scores of a block of keys to memory, relative to `references`.
+void storeCarefulScores(const AttentionParams p, uint t, uint step, uint k, MATRIX_C references) {
+  MATRIX_C s = MATRIX_C(0.0);
+  EACH_BLOCK(d, BLOCKS_QK, s = coopMatMulAdd(keysAt(step, k, d), queriesAt(t, d), s))
+  if (NATURAL == 0) EACH(i, s) s[i] = fma(s[i], p.scale * kLog2E, -references[i]);
+  coopMatStore(s, exchange, firstOfSubgroup() + k * MATRIX_M / 2, SCORE_PITCH, BY_COLUMN);
+}
+
 // Scores of a query tile to memory, and there to final ones, whatever hides a key. Returns the largest of the row.
-float carefulScores(AttentionParams p, Block b, uint t, uint step, uint firstKey) {
+float carefulScores(const AttentionParams p, const Block b, uint t, uint step, uint firstKey) {
   MATRIX_C references = referencesOf(t);
-  [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
-    MATRIX_C s = MATRIX_C(0.0);
-    EACH_BLOCK(d, BLOCKS_QK, s = coopMatMulAdd(keysAt(step, k, d), queriesAt(t, d), s))
-    if (NATURAL == 0) EACH(i, s) s[i] = fma(s[i], p.scale * kLog2E, -references[i]);
-    coopMatStore(s, exchange, firstOfSubgroup() + k * MATRIX_M / 2, SCORE_PITCH, BY_COLUMN);
-  }
+  EACH_BLOCK(k, KEY_TILES, storeCarefulScores(p, t, step, k, references))
   handOver();
   float largest = -kInfinity;
   [[dont_unroll]] for (uint key = sharer(); key < STEP_KEYS; key += SHARERS) {
@@ -160,7 +163,12 @@ float carefulWeight(float score, float subtracted) {
   return score == -kInfinity ? 0.0 : isNan(x) ? x : exp2(x);
 }
 
-void carefulStep(AttentionParams p, Block b, uint t, uint step, uint firstKey) {
+void addCarefulValues(uint t, uint step, uint k) {
+  MATRIX_B weights = carefulWeightsAt(k);
+  EACH_BLOCK(d, BLOCKS_V, sums[t * BLOCKS_V + d] = coopMatMulAdd(valuesAt(step, k, d), weights, sums[t * BLOCKS_V + d]))
+}
+
+void carefulStep(const AttentionParams p, const Block b, uint t, uint step, uint firstKey) {
   float largest = carefulScores(p, b, t, step, firstKey);
   // A row that has seen no key yet has a reference of 0, with which nothing has been weighted.
   float above = NATURAL != 0 ? (largest - reference[t]) * kLog2E : largest;
@@ -190,23 +198,20 @@ void carefulStep(AttentionParams p, Block b, uint t, uint step, uint firstKey) {
     EACH_BLOCK(d, BLOCKS_V, sums[t * BLOCKS_V + d] *= factors)
     totals[t] *= factors;
   }
-  [[unroll]] for (uint k = 0; k < BLOCKS_P; k++) {
-    MATRIX_B weights = carefulWeightsAt(k);
-    EACH_BLOCK(d, BLOCKS_V, sums[t * BLOCKS_V + d] = coopMatMulAdd(valuesAt(step, k, d), weights, sums[t * BLOCKS_V + d]))
-  }
+  EACH_BLOCK(k, BLOCKS_P, addCarefulValues(t, step, k))
   handOver();
 }
 
 void addSpecialBlock(uint t, uint step, uint d, float value) {
   MATRIX_C count = MATRIX_C(0.0);
-  [[unroll]] for (uint k = 0; k < BLOCKS_P; k++) count = coopMatMulAdd(valuesAt(step, k, d), carefulWeightsAt(k), count);
+  EACH_BLOCK(k, BLOCKS_P, count = coopMatMulAdd(valuesAt(step, k, d), carefulWeightsAt(k), count))
   EACH(i, count) {
     if (count[i] > 0.0) sums[t * BLOCKS_V + d][i] += value;
   }
 }
 
 // The values of one kind, which lie in the tile as 1: the sums of rows that see one become what it makes of them.
-void addSpecialValues(AttentionParams p, Block b, uint t, uint step, uint firstKey, uint kind) {
+void addSpecialValues(const AttentionParams p, const Block b, uint t, uint step, uint firstKey, uint kind) {
   float value = kind == KIND_NAN ? uintBitsToFloat(0x7fc00000u) : kind == KIND_PLUS_INFINITY ? kInfinity : -kInfinity;
   carefulScores(p, b, t, step, firstKey);
   [[dont_unroll]] for (uint word = sharer(); word < STEP_KEYS / 2; word += SHARERS) {
@@ -220,7 +225,7 @@ void addSpecialValues(AttentionParams p, Block b, uint t, uint step, uint firstK
 
 // Plain tiles from `tile` to before plainEnd, until one has to be careful: a subgroup has left out of the one before `tile`, from its
 // firstStep on, or `tile` has a value that is not finite.
-void plainTiles(AttentionParams p, Block b, Address kHead, Address vHead, TileOffsets offsets, uint plainEnd,
+void plainTiles(const AttentionParams p, const Block b, Address kHead, Address vHead, const TileOffsets offsets, uint plainEnd,
                 inout uint tile, inout uint firstStep) {
   float factor = p.scale * kLog2E;
   [[dont_unroll]] while (true) {
@@ -244,7 +249,7 @@ void plainTiles(AttentionParams p, Block b, Address kHead, Address vHead, TileOf
   }
 }
 
-void loadQueryBlock(AttentionParams p, Block b, uint t, uint d, bool aligned) {
+void loadQueryBlock(const AttentionParams p, const Block b, uint t, uint d, bool aligned) {
   [[unroll]] for (uint j = 0; j < MATRIX_N * MATRIX_K / 8; j += SUBGROUP) {
     uint i = gl_SubgroupInvocationID + j, row = i / (MATRIX_K / 8), piece = i % (MATRIX_K / 8);
     if (row >= MATRIX_N) continue;
@@ -273,7 +278,7 @@ void loadQueryBlock(AttentionParams p, Block b, uint t, uint d, bool aligned) {
   handOver();
 }
 
-void loadQueries(AttentionParams p, Block b) {
+void loadQueries(const AttentionParams p, const Block b) {
   bool aligned = isAligned(push.buffers[BUFFER_Q], p.qStrideB, p.qStrideH, p.qStrideT, HEAD_DIM_QK);
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
     EACH_BLOCK(d, BLOCKS_QK, loadQueryBlock(p, b, t, d, aligned))
@@ -283,7 +288,7 @@ void loadQueries(AttentionParams p, Block b) {
 layout(buffer_reference, std430, buffer_reference_align = 16) writeonly buffer PiecesOut { uvec4 v[]; };
 
 // Sums of a query tile, times what rowFactors holds.
-void storeBlock(AttentionParams p, Block b, uint t, uint d, bool aligned) {
+void storeBlock(const AttentionParams p, const Block b, uint t, uint d, bool aligned) {
   coopMatStore(sums[t * BLOCKS_V + d], exchange, firstOfSubgroup(), SCORE_PITCH, BY_COLUMN);
   handOver();
   [[unroll]] for (uint j = 0; j < MATRIX_N * MATRIX_M / 8; j += SUBGROUP) {
@@ -310,7 +315,7 @@ void storeBlock(AttentionParams p, Block b, uint t, uint d, bool aligned) {
   handOver();
 }
 
-void storeRows(AttentionParams p, Block b) {
+void storeRows(const AttentionParams p, const Block b) {
   bool aligned = isAligned(push.buffers[BUFFER_OUT], p.outStrideB, p.outStrideH, p.outStrideT, HEAD_DIM_V);
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
     coopMatStore(totals[t], exchange, firstOfSubgroup(), SCORE_PITCH, BY_COLUMN);

@@ -49,7 +49,7 @@ float maximum[ROWS_EACH], total[ROWS_EACH];  // of the line
 
 // ---- Units of 16 bytes; of a cache of bytes, as many elements
 
-bool isAligned(AttentionParams p) {
+bool isAligned(const AttentionParams p) {
   if (HEAD_DIM_QK % UNIT_ELEMENTS != 0) return false;
   if (HEAD_DIM_V % UNIT_ELEMENTS != 0) return false;
   if (KV_DTYPE != 0) return KV_WORDS != 0;
@@ -113,9 +113,9 @@ bool isInside(uint i, const uint headDim) { return headDim % LINE_ELEMENTS == 0 
 
 // ---- Rows. Row r is of head r % FOLD.
 
-uint rowOf(Block b, uint r) { return b.firstRow + r / FOLD; }
+uint rowOf(const Block b, uint r) { return b.firstRow + r / FOLD; }
 
-Block withHead(AttentionParams p, Block b, uint r) {
+Block withHead(const AttentionParams p, Block b, uint r) {
   if (FOLD == 1) return b;
   uint headOfGroup = b.head - b.headKv * p.headsPerGroup + r % FOLD;
   b.isHead = headOfGroup < p.headsPerGroup;
@@ -126,7 +126,7 @@ Block withHead(AttentionParams p, Block b, uint r) {
 
 // Through shared memory, so that an element is read and converted in one place of the code. Rows past the length, which may hold anything,
 // are the last one: NaN in them must not decide which loop the others take.
-void loadQ(AttentionParams p, Block b) {
+void loadQ(const AttentionParams p, const Block b) {
   // The sign of the scale goes into Q, so that the largest product of a row has the largest score.
   float sign = p.scale < 0.0 ? -1.0 : 1.0;
   [[dont_unroll]] for (uint i = lane; i < Q_FLOATS; i += LOCAL_SIZE) {
@@ -201,7 +201,7 @@ float powerOf2(float x) {
 
 // Keys from `begin` to `end`, which every row sees; `scale` is positive. False if a score was not finite: the results are of no use then.
 // The same arithmetic in the same order, however K and V lie in memory.
-bool addWholeSteps(AttentionParams p, Block b, uint begin, uint end, float scale, bool simple, bool aligned) {
+bool addWholeSteps(const AttentionParams p, const Block b, uint begin, uint end, float scale, bool simple, bool aligned) {
   uint kStride = p.kStrideT * KEY_BYTES, vStride = p.vStrideT * KEY_BYTES;
   float factor = scale * kLog2E, lowest = 0.0;
   for (uint first = begin; first < end; first += KEYS) {
@@ -262,7 +262,7 @@ bool addWholeSteps(AttentionParams p, Block b, uint begin, uint end, float scale
 }
 
 // One key of each line, from `first` on, whether rows see it or not.
-void addStep(AttentionParams p, Block b, uint first, float scale, bool aligned) {
+void addStep(const AttentionParams p, const Block b, uint first, float scale, bool aligned) {
   uvec4 k[UNITS_QK], v[UNITS_V];
   LOAD_KEYS(k, 1, UNITS_QK, HEAD_DIM_QK, aligned, false, keyRowOfK(p, b, first), 0u, keyRowOfK(p, b, key))
   LOAD_KEYS(v, 1, UNITS_V, HEAD_DIM_V, aligned, false, keyRowOfV(p, b, first), 0u, keyRowOfV(p, b, key))
@@ -290,10 +290,10 @@ void addStep(AttentionParams p, Block b, uint first, float scale, bool aligned) 
 
 // ---- The end: lines are merged
 
-bool writesRow(Block b, uint r) { return b.isHead && rowOf(b, r) < b.rowLimit; }
+bool writesRow(const Block b, uint r) { return b.isHead && rowOf(b, r) < b.rowLimit; }
 
 // Maximum and total of row r over all lines, by one invocation.
-void mergeStatistics(AttentionParams p, Block b, uint r) {
+void mergeStatistics(const AttentionParams p, const Block b, uint r) {
   Block rows = withHead(p, b, r);
   // The sink counts once, so the kernel that combines parts takes it.
   float sink = SPLIT != 0 ? -kInfinity : firstMaximum(rows), largest = sink;
@@ -314,7 +314,7 @@ void mergeStatistics(AttentionParams p, Block b, uint r) {
 }
 
 // The sum of a channel of row r, whose lines' sums are in shared memory.
-void storeMerged(AttentionParams p, Block b, uint r, uint channel) {
+void storeMerged(const AttentionParams p, const Block b, uint r, uint channel) {
   float sum = exchanged[channel];
   [[unroll]] for (uint n = 1; n < LINES; n++) sum += exchanged[n * WIDTH + channel];
   if (SPLIT != 0) {
@@ -327,7 +327,7 @@ void storeMerged(AttentionParams p, Block b, uint r, uint channel) {
   if (writesRow(rows, r)) storeElement(outRow(p, rows, rowOf(b, r)), channel, empty ? 0.0 : sum * (1.0 / rowTotal[r]));
 }
 
-void merge(AttentionParams p, Block b) {
+void merge(const AttentionParams p, const Block b) {
   [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
     if (x == 0u) {
       lineMaximum[y * ROWS_EACH + r] = maximum[r];

@@ -29,7 +29,7 @@ const bool LOOP_OUT = NARROW && QUADS_V > LONGEST_UNROLLED;
 
 vec4 q[QUADS_QK];  // scaled
 
-void loadQ(AttentionParams p, Block b, uint row, uint lane) {
+void loadQ(const AttentionParams p, const Block b, uint row, uint lane) {
   if (MERGE_Q) {
     [[unroll]] for (uint i = 0; i < LOCAL_SIZE; i++) {
       Address qRow = queryRow(p, b, min(b.firstRow + i, b.rowLimit - 1u));

@@ -75,7 +75,7 @@ COMBINE(sumOverNeighbours, added, subgroupClusteredAdd)
 // ---- Tiles
 
 // What an address must be like for units: known when the pipeline is made, but for the tensors' addresses and strides.
-bool isAligned(AttentionParams p) {
+bool isAligned(const AttentionParams p) {
   if (HEAD_DIM_QK % UNIT_ELEMENTS != 0) return false;
   if (HEAD_DIM_V % UNIT_ELEMENTS != 0) return false;
   if (KV_DTYPE != 0) return false;
@@ -105,12 +105,12 @@ bool isAligned(AttentionParams p) {
   }
 
 // Rows past the length, which may hold anything, are the last one: NaN in them must not decide which loop the others take.
-void stageQ(AttentionParams p, Block b, uint chunk, bool aligned) {
+void stageQ(const AttentionParams p, const Block b, uint chunk, bool aligned) {
   uint lastRow = max(b.seqlenQ, 1u) - 1u;
   STAGE(qTile, ROWS, chunk, PIECES_QK, HEAD_DIM_QK, aligned, loadPiece, queryRow(p, b, min(b.firstRow + row, lastRow)), negatedIf(piece, p.scale < 0.0))
 }
 
-void stageK(AttentionParams p, Block b, uint first, uint chunk, bool aligned) {
+void stageK(const AttentionParams p, const Block b, uint first, uint chunk, bool aligned) {
   STAGE(kvTile, KEYS, chunk, PIECES_QK, HEAD_DIM_QK, aligned, loadKeyPiece, keyRowOfK(p, b, first + row), piece)
 }
 
@@ -122,12 +122,12 @@ Piece keptValue(Piece piece, bool exists, inout bool finite) {
 }
 
 // Bytes of V take their scale here, those of K where scores are.
-Piece scaledValue(AttentionParams p, Block b, uint key, Piece piece) {
+Piece scaledValue(const AttentionParams p, const Block b, uint key, Piece piece) {
   return V_SCALE != 0 ? narrowed(widened(piece) * keyScaleOfV(p, b, key)) : piece;
 }
 
 // Sets the flag if there is NaN or infinity.
-void stageV(AttentionParams p, Block b, uint first, uint chunk, bool aligned) {
+void stageV(const AttentionParams p, const Block b, uint first, uint chunk, bool aligned) {
   bool finite = true;
   STAGE(kvTile, KEYS, chunk, PIECES_V, HEAD_DIM_V, aligned, loadKeyPiece, keyRowOfV(p, b, first + row),
         keptValue(scaledValue(p, b, first + row, piece), first + row < b.seqlenK, finite))
@@ -264,7 +264,7 @@ void putWeights(uint r) {
   }
 }
 
-void start(Block b) {
+void start(const Block b) {
   [[unroll]] for (uint i = 0; i < CHUNKS_V * PIECES_EACH * ROWS_EACH; i++) sums[i] = vec4(0.0);
   [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
     maximum[r] = firstMaximum(b);
@@ -278,7 +278,7 @@ void clearScores() {
 
 // Adds the tiles of which every row sees every key, from key `begin` to key `end`. False if a score was not finite: the results are
 // of no use then. The same arithmetic in the same order, however K and V lie in memory.
-bool addWholeTiles(AttentionParams p, Block b, uint begin, uint end, float scale, bool aligned) {
+bool addWholeTiles(const AttentionParams p, const Block b, uint begin, uint end, float scale, bool aligned) {
   uint kStride = p.kStrideT * ELEMENT_BYTES, vStride = p.vStrideT * ELEMENT_BYTES;
   uint kOffset = firstUnit(PIECES_QK, kStride), vOffset = firstUnit(PIECES_V, vStride);
   float factor = scale * kLog2E, lowest = 0.0;

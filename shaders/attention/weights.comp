@@ -9,7 +9,7 @@
 
 vec4 q[QUADS_QK];
 
-float scoreOf(AttentionParams p, Block b, uint row, uint key) {
+float scoreOf(const AttentionParams p, const Block b, uint row, uint key) {
   Address kRow = keyRowOfK(p, b, key);
   float s = 0.0;
   [[unroll]] for (uint d = 0; d < QUADS_QK; d++) {

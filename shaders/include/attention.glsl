@@ -73,7 +73,7 @@ uint clampedInt(Address values, uint index, uint limit) { return uint(clamp(Ints
 // Finds the packed sequence that slot `slot` of a head belongs to. A sequence that begins at token t owns the slots from
 // t / rows + (its number) on: always enough, and increasing from one sequence to the next, so that neither a prefix sum over the
 // lengths nor a longest length is needed. Sequence numSequences stands for the tokens past the last one.
-void findSequence(AttentionParams p, uint slot, uint rows, inout Block b) {
+void findSequence(const AttentionParams p, uint slot, uint rows, inout Block b) {
   Address cuQ = push.buffers[BUFFER_CU_SEQLENS_Q], cuK = push.buffers[BUFFER_CU_SEQLENS_K];
   uint low = 0, high = p.numSequences;
   while (low < high) {
@@ -105,7 +105,7 @@ void findSequence(AttentionParams p, uint slot, uint rows, inout Block b) {
 
 // Block `index` and its keys, or of these a part. A block has `rows` query rows per head; `fold` is the head of its FOLD that the
 // invocation works for.
-Block blockOf(AttentionParams p, uint index, uint part, uint rows, uint fold) {
+Block blockOf(const AttentionParams p, uint index, uint part, uint rows, uint fold) {
   Block b;
   b.index = index;
   b.part = part;
@@ -158,27 +158,27 @@ Block blockOf(AttentionParams p, uint index, uint part, uint rows, uint fold) {
 }
 
 // True if no row of the block exists: packed sequences leave slots over. The whole work-group may return.
-bool isVacant(Block b) { return PACKED != 0 && b.firstRow >= b.rowLimit; }
+bool isVacant(const Block b) { return PACKED != 0 && b.firstRow >= b.rowLimit; }
 
 // With FOLD heads and PARTIAL_ROWS / FOLD rows to a block: its row `lane` is one of `out`.
-bool ownsRow(Block b, uint lane) {
+bool ownsRow(const Block b, uint lane) {
   return b.isHead && lane / FOLD < PARTIAL_ROWS / FOLD && b.firstRow + lane / FOLD < b.rowLimit;
 }
 
 // Every key from `first` on, `count` of them, is visible to every row and its score final as it is.
-bool isPlain(Block b, uint first, uint count) { return first >= b.plainBegin && first + count <= b.plainEnd; }
+bool isPlain(const Block b, uint first, uint count) { return first >= b.plainBegin && first + count <= b.plainEnd; }
 
 // Addresses. Devices may execute a load with a uniform address although every invocation is switched off, so whatever row or
 // key is asked for, the address lies inside the tensor.
 
-uint tokenOf(AttentionParams p, Block b, uint row) { return min(b.rowBase + row, p.seqlenQ - 1u); }
+uint tokenOf(const AttentionParams p, const Block b, uint row) { return min(b.rowBase + row, p.seqlenQ - 1u); }
 
-Address queryRow(AttentionParams p, Block b, uint row) {
+Address queryRow(const AttentionParams p, const Block b, uint row) {
   return tensorAddress(push.buffers[BUFFER_Q], b.batch * p.qStrideB + b.head * p.qStrideH + tokenOf(p, b, row) * p.qStrideT);
 }
 
 // Where key `key` lies on axis 0 (batch entries or pages) and axis 2 (tokens) of K and V. Copies have no pages.
-uvec2 placeOfKey(AttentionParams p, Block b, uint key) {
+uvec2 placeOfKey(const AttentionParams p, const Block b, uint key) {
   if (PAGE_SIZE != 0 && WIDENED == 0) {
     uint inside = min(key, max(b.seqlenK, 1u) - 1u);
     uint column = inside / PAGE_SIZE;
@@ -189,13 +189,13 @@ uvec2 placeOfKey(AttentionParams p, Block b, uint key) {
 }
 
 // Row `key` of K or V, whose address and strides are given.
-Address keyRow(AttentionParams p, Block b, Address base, uint strideB, uint strideH, uint strideT, uint key) {
+Address keyRow(const AttentionParams p, const Block b, Address base, uint strideB, uint strideH, uint strideT, uint key) {
   uvec2 place = placeOfKey(p, b, key);
   return elementAddress(base, place.x * strideB + b.headKv * strideH + place.y * strideT, KEY_BYTES);
 }
 
 // What the elements of row `key` are multiplied by. One that is not finite counts as NaN.
-float keyScale(AttentionParams p, Block b, Address base, uint strideB, uint strideH, uint strideT, uint key) {
+float keyScale(const AttentionParams p, const Block b, Address base, uint strideB, uint strideH, uint strideT, uint key) {
   uvec2 place = placeOfKey(p, b, key);
   uint element = place.x * strideB + b.headKv * strideH;
   if (SCALE_BLOCK != 0) element += place.y / SCALE_BLOCK * strideT;
@@ -204,33 +204,33 @@ float keyScale(AttentionParams p, Block b, Address base, uint strideB, uint stri
   return finite ? scale : uintBitsToFloat(0x7fc00000u);
 }
 
-Address keyRowOfK(AttentionParams p, Block b, uint key) {
+Address keyRowOfK(const AttentionParams p, const Block b, uint key) {
   return keyRow(p, b, push.buffers[BUFFER_K], p.kStrideB, p.kStrideH, p.kStrideT, key);
 }
 
-Address keyRowOfV(AttentionParams p, Block b, uint key) {
+Address keyRowOfV(const AttentionParams p, const Block b, uint key) {
   Address base = push.buffers[BUFFER_V];
   if (WIDENED != 0) base = elementAddress(base, p.widenedV, 4u);
   return keyRow(p, b, base, p.vStrideB, p.vStrideH, p.vStrideT, key);
 }
 
 // The scales of row `key` of K and V; 1 where there are none.
-float keyScaleOfK(AttentionParams p, Block b, uint key) {
+float keyScaleOfK(const AttentionParams p, const Block b, uint key) {
   if (K_SCALE == 0) return 1.0;
   return keyScale(p, b, push.buffers[BUFFER_K_SCALE], p.kScaleStrideB, p.kScaleStrideH, p.kScaleStrideT, key);
 }
 
-float keyScaleOfV(AttentionParams p, Block b, uint key) {
+float keyScaleOfV(const AttentionParams p, const Block b, uint key) {
   if (V_SCALE == 0) return 1.0;
   return keyScale(p, b, push.buffers[BUFFER_V_SCALE], p.vScaleStrideB, p.vScaleStrideH, p.vScaleStrideT, key);
 }
 
-Address outRow(AttentionParams p, Block b, uint row) {
+Address outRow(const AttentionParams p, const Block b, uint row) {
   return tensorAddress(push.buffers[BUFFER_OUT],
                        b.batch * p.outStrideB + b.head * p.outStrideH + tokenOf(p, b, row) * p.outStrideT);
 }
 
-void storeLse(AttentionParams p, Block b, uint row, float lse) {
+void storeLse(const AttentionParams p, const Block b, uint row, float lse) {
   uint element = b.batch * p.lseStrideB + b.head * p.lseStrideH + tokenOf(p, b, row) * p.lseStrideT;
   FloatsOut(elementAddress(push.buffers[BUFFER_LSE], element, 4u)).v[0] = lse;
 }
@@ -239,15 +239,15 @@ void storeLse(AttentionParams p, Block b, uint row, float lse) {
 const uint PARTIAL_MAXIMUM = HEAD_DIM_V;
 const uint PARTIAL_TOTAL = HEAD_DIM_V + 1;
 
-Address partialAddress(AttentionParams p, Address base, uint block, uint part, uint row, uint value) {
+Address partialAddress(const AttentionParams p, Address base, uint block, uint part, uint row, uint value) {
   return elementAddress(base, ((block * p.splits + part) * (HEAD_DIM_V + 2u) + value) * PARTIAL_ROWS + row, 4u);
 }
 
-void storePartial(AttentionParams p, Block b, uint row, uint value, float x) {
+void storePartial(const AttentionParams p, const Block b, uint row, uint value, float x) {
   FloatsOut(partialAddress(p, push.buffers[BUFFER_PARTIAL_OUT], b.index, b.part, row, value)).v[0] = x;
 }
 
-float loadPartial(AttentionParams p, Block b, uint part, uint row, uint value) {
+float loadPartial(const AttentionParams p, const Block b, uint part, uint row, uint value) {
   return loadF32(partialAddress(p, push.buffers[BUFFER_PARTIAL_IN], b.index, part, row, value), 0u);
 }
 
@@ -271,7 +271,7 @@ float softcapped(float score, float softcap) {
 
 // The final score of a pair: -inf if the key is hidden from the row. `score` is the scaled product; row and key may lie past
 // the entry's lengths.
-float finalScore(AttentionParams p, Block b, uint row, uint key, float score) {
+float finalScore(const AttentionParams p, const Block b, uint row, uint key, float score) {
   if (SOFTCAP != 0) score = softcapped(score, p.softcap);
   bool visible = key < b.seqlenK;
   int distance = int(key) - (int(row) + b.offset);  // from the diagonal
@@ -298,7 +298,7 @@ float finalScore(AttentionParams p, Block b, uint row, uint key, float score) {
 }
 
 // Where the online softmax of a row starts: a sink is a key without a value whose score is seen first.
-float firstMaximum(Block b) { return SINK != 0 ? loadF32(push.buffers[BUFFER_SINK], b.head) : -kInfinity; }
+float firstMaximum(const Block b) { return SINK != 0 ? loadF32(push.buffers[BUFFER_SINK], b.head) : -kInfinity; }
 float firstTotal(float maximum) { return maximum == -kInfinity ? 0.0 : 1.0; }
 
 // exp(score - maximum), exactly 0 for a hidden key. maximum must not be -inf. NaN is handed on explicitly, here and in

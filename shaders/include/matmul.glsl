@@ -30,7 +30,7 @@ struct Block {
 };
 
 // Blocks of rows change fastest: work-groups that run at the same time share their columns of b.
-Block blockOf(MatmulParams p, uint group, uint rows, uint columns) {
+Block blockOf(const MatmulParams p, uint group, uint rows, uint columns) {
   Block b;
   uint columnBlock = group / p.rowBlocks;
   b.firstRow = (group - columnBlock * p.rowBlocks) * rows;
@@ -41,16 +41,16 @@ Block blockOf(MatmulParams p, uint group, uint rows, uint columns) {
   return b;
 }
 
-Address aBase(MatmulParams p, Block b) {
+Address aBase(const MatmulParams p, const Block b) {
   return tensorAddress(push.buffers[MATMUL_BUFFER_A], b.batch0 * p.aStrideB0 + b.batch1 * p.aStrideB1);
 }
 
-Address bBase(MatmulParams p, Block b) {
+Address bBase(const MatmulParams p, const Block b) {
   return tensorAddress(push.buffers[MATMUL_BUFFER_B], b.batch0 * p.bStrideB0 + b.batch1 * p.bStrideB1);
 }
 
 // The result for one element: residual + activation(sum + bias). row and column must lie inside the tensors.
-float epilogue(MatmulParams p, Block b, uint row, uint column, float sum) {
+float epilogue(const MatmulParams p, const Block b, uint row, uint column, float sum) {
   if (BIAS != 0) {
     uint element = row * p.biasStrideRow + column * p.biasStrideColumn;
     sum += loadElement(tensorAddress(push.buffers[MATMUL_BUFFER_BIAS], element), 0u);
@@ -64,7 +64,7 @@ float epilogue(MatmulParams p, Block b, uint row, uint column, float sum) {
   return sum;
 }
 
-void storeOut(MatmulParams p, Block b, uint row, uint column, float x) {
+void storeOut(const MatmulParams p, const Block b, uint row, uint column, float x) {
   uint element = b.batch0 * p.outStrideB0 + b.batch1 * p.outStrideB1 + row * p.outStrideRow +
                  column * p.outStrideColumn;
   storeElement(tensorAddress(push.buffers[MATMUL_BUFFER_OUT], element), 0u, x);

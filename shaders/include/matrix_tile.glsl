@@ -18,7 +18,7 @@ layout(constant_id = SPEC_MATRIX_K) const uint MATRIX_K = 16;
 layout(constant_id = SPEC_KEY_TILES) const uint KEY_TILES = 2;   // even
 layout(constant_id = SPEC_ROLLED) const uint ROLLED = 0;
 
-// Pieces of a tile and blocks of channels, whose arrays lie in registers: GPUs need constant indices for that. Drivers of CPUs, for
+// Pieces of a tile and blocks of channels or keys, whose arrays lie in registers: GPUs need constant indices for that. Drivers of CPUs, for
 // which that is memory anyway, take a minute for the code.
 #define EACH_BLOCK(d, count, statement)                             \
   if (ROLLED != 0) {                                                \
@@ -99,12 +99,12 @@ uint keyOfValue(uint block, uint k) { return firstOfPair(block * (VALUES_EACH / 
 struct TileOffsets {
   uint key, value;
 };
-TileOffsets tileOffsets(AttentionParams p) {
+TileOffsets tileOffsets(const AttentionParams p) {
   return TileOffsets(2u * (p.kStrideT * keyOfPiece(0u) + 8u * pieceOfKey(0u)),
                      2u * (p.vStrideT * keyOfValue(blockOfValue(0u), 0u) + 8u * pieceOfValue(0u)));
 }
 
-void fetchWholeKey(AttentionParams p, Block b, Address kTile, TileOffsets offsets, uint first, uint i) {
+void fetchWholeKey(const AttentionParams p, const Block b, Address kTile, const TileOffsets offsets, uint first, uint i) {
   if (!hasKeyPiece(i)) return;
   if (PAGE_SIZE == 0 && LOCAL_SIZE % PIECES_QK == 0) {
     uint distance = 2u * i * (LOCAL_SIZE / PIECES_QK) * p.kStrideT;
@@ -113,7 +113,7 @@ void fetchWholeKey(AttentionParams p, Block b, Address kTile, TileOffsets offset
     keyPieces[i] = loadPiece(keyRowOfK(p, b, first + keyOfPiece(i)), pieceOfKey(i), HEAD_DIM_QK);
   }
 }
-void fetchWholeValue(AttentionParams p, Block b, Address vTile, TileOffsets offsets, uint first, uint i, uint k) {
+void fetchWholeValue(const AttentionParams p, const Block b, Address vTile, const TileOffsets offsets, uint first, uint i, uint k) {
   if (!hasValuePiece(i)) return;
   if (PAGE_SIZE == 0 && LOCAL_SIZE % VALUE_BLOCKS == 0) {
     uint distance = 2u * keyOfValue(0u, k) * p.vStrideT;
@@ -126,7 +126,7 @@ void fetchWholeValue(AttentionParams p, Block b, Address vTile, TileOffsets offs
 }
 // A tile of which every key exists and every row is aligned. Its address is that of the whole work-group; mostly its pieces lie at
 // distances that are, too.
-void fetchWholeTile(AttentionParams p, Block b, Address kHead, Address vHead, TileOffsets offsets, uint first) {
+void fetchWholeTile(const AttentionParams p, const Block b, Address kHead, Address vHead, const TileOffsets offsets, uint first) {
   Address kTile = tensorAddress(kHead, first * p.kStrideT), vTile = tensorAddress(vHead, first * p.vStrideT);
   EACH_BLOCK(i, K_COUNT, fetchWholeKey(p, b, kTile, offsets, first, i))
   [[unroll]] for (uint k = 0; k < VALUES_EACH; k++) {
@@ -135,21 +135,21 @@ void fetchWholeTile(AttentionParams p, Block b, Address kHead, Address vHead, Ti
 }
 
 // Any tile of aligned rows; keys past the last are 0.
-void fetchKey(AttentionParams p, Block b, uint first, uint i) {
+void fetchKey(const AttentionParams p, const Block b, uint first, uint i) {
   uint key = first + keyOfPiece(i);
   if (hasKeyPiece(i)) keyPieces[i] = loadPiece(keyRowOfK(p, b, key), pieceOfKey(i), HEAD_DIM_QK);
   if (key >= b.seqlenK) keyPieces[i] = uvec4(0);
 }
-void fetchKeys(AttentionParams p, Block b, uint first) { EACH_BLOCK(i, K_COUNT, fetchKey(p, b, first, i)) }
+void fetchKeys(const AttentionParams p, const Block b, uint first) { EACH_BLOCK(i, K_COUNT, fetchKey(p, b, first, i)) }
 
-void fetchValue(AttentionParams p, Block b, uint first, uint i) {
+void fetchValue(const AttentionParams p, const Block b, uint first, uint i) {
   [[unroll]] for (uint k = 0; k < VALUES_EACH; k++) {
     uint key = first + keyOfValue(blockOfValue(i), k);
     if (hasValuePiece(i)) valuePieces[i * VALUES_EACH + k] = loadPiece(keyRowOfV(p, b, key), pieceOfValue(i), HEAD_DIM_V);
     if (key >= b.seqlenK) valuePieces[i * VALUES_EACH + k] = uvec4(0);
   }
 }
-void fetchValues(AttentionParams p, Block b, uint first) { EACH_BLOCK(i, V_COUNT, fetchValue(p, b, first, i)) }
+void fetchValues(const AttentionParams p, const Block b, uint first) { EACH_BLOCK(i, V_COUNT, fetchValue(p, b, first, i)) }
 
 void stageKey(uint i) {
   if (!hasKeyPiece(i)) return;
@@ -213,7 +213,7 @@ void keepValuesOf(uint kind) { EACH_BLOCK(i, V_COUNT * VALUES_EACH, keepPieceOf(
 
 // Tiles of K and V of any kind, elements of one kind of V.
 
-void copyKeys(AttentionParams p, Block b, uint first, bool aligned) {
+void copyKeys(const AttentionParams p, const Block b, uint first, bool aligned) {
   if (aligned) {
     fetchKeys(p, b, first);
     stageKeys();
@@ -228,7 +228,7 @@ void copyKeys(AttentionParams p, Block b, uint first, bool aligned) {
 }
 
 // True if this invocation met a value that is not finite.
-bool copyValues(AttentionParams p, Block b, uint first, bool aligned, uint kind) {
+bool copyValues(const AttentionParams p, const Block b, uint first, bool aligned, uint kind) {
   bool special = false;
   if (aligned) {
     fetchValues(p, b, first);

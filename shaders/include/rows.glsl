@@ -16,7 +16,7 @@ struct Row {
   Address x, out_;
 };
 
-Row rowOf(RowsParams p, uint index) {
+Row rowOf(const RowsParams p, uint index) {
   uint rest = index / p.size2;
   uint i2 = index - rest * p.size2;
   uint i0 = rest / p.size1;

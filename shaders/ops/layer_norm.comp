@@ -34,7 +34,7 @@ float normalised(Statistics s, float x, uint i, uint j) {
          loadElement(tensorAddress(push.buffers[ROWS_BUFFER_BIAS], i), j);
 }
 
-void shareRow(RowsParams p) {
+void shareRow(const RowsParams p) {
   Row row = rowOf(p, groupIndex());
   uint lane = gl_LocalInvocationIndex;
   float count = float(p.size3);
@@ -87,7 +87,7 @@ void addDifference(uint j, float mean) {
   sums[j] += vec2(difference, difference * difference);
 }
 
-void rowsOfTheirOwn(RowsParams p) {
+void rowsOfTheirOwn(const RowsParams p) {
   uint firstRow = groupIndex() * ROWS, row = firstRow + gl_LocalInvocationIndex;
   // Past the last row the last one is read again: devices may execute a load with a uniform address although every invocation is
   // switched off.

@@ -155,7 +155,7 @@ void multiply(uint fromA, uint fromB) {
 }
 
 // Four neighbouring elements of a row.
-void storeQuad(MatmulParams p, Block b, uint row, uint column, vec4 sums, bool whole) {
+void storeQuad(const MatmulParams p, const Block b, uint row, uint column, vec4 sums, bool whole) {
   if (row >= p.rows) return;
   if (whole && column + 4u <= p.columns) {
     uint bits[4];
