@@ -4,6 +4,7 @@
 // sentence: attention_causality.bottom_right/f16/D16/scalar_tiled.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "io/tensor_data.hpp"
 
 namespace saccade::conformance {
+
+constexpr std::int64_t kHeadDim = 16;  // of tests that are about something else
 
 // One kernel of attention at one storage type.
 struct Variant {

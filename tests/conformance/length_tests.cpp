@@ -10,8 +10,6 @@
 namespace saccade::conformance {
 namespace {
 
-constexpr std::int64_t kLengthHeadDim = 16;
-
 AttentionCall paddedCall(const Variant& variant, io::Causal causal) {
   AttentionCall call =
       randomCall({.batch = 5, .headsQ = 4, .headsKv = 2, .seqlenQ = 37, .seqlenK = 70}, variant);
@@ -73,11 +71,11 @@ void registerLengthTests(const Device& device) {
     for (const auto& [causal, name] :
          {std::pair{io::Causal::None, ""}, {io::Causal::BottomRight, "_when_causal"}}) {
       const std::string suffix = name;
-      registerTest("attention_lengths", testName("hide_what_lies_past_them" + suffix, variant, kLengthHeadDim),
+      registerTest("attention_lengths", testName("hide_what_lies_past_them" + suffix, variant, kHeadDim),
                    [=] { paddingHasNoInfluence(device, paddedCall(variant, causal)); });
-      registerTest("attention_lengths", testName("make_rows_past_them_zero" + suffix, variant, kLengthHeadDim),
+      registerTest("attention_lengths", testName("make_rows_past_them_zero" + suffix, variant, kHeadDim),
                    [=] { paddedRowsAreZero(device, paddedCall(variant, causal)); });
-      registerTest("attention_lengths", testName("are_clamped_on_the_device" + suffix, variant, kLengthHeadDim),
+      registerTest("attention_lengths", testName("are_clamped_on_the_device" + suffix, variant, kHeadDim),
                    [=] { deviceClampsLengths(device, paddedCall(variant, causal)); });
     }
   }

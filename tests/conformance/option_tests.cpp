@@ -9,8 +9,6 @@
 namespace saccade::conformance {
 namespace {
 
-constexpr std::int64_t kOptionHeadDim = 16;
-
 struct Combination {
   const char* name;
   io::Causal causal = io::Causal::None;
@@ -83,7 +81,7 @@ void registerOptionTests(const Device& device) {
   for (const Variant& variant : attentionVariants(device)) {
     for (const Combination& combination : kCombinations) {
       if (variant.dtype != io::DType::F32 && !combination.everyDtype) continue;
-      registerTest("attention_options", testName(combination.name, variant, kOptionHeadDim),
+      registerTest("attention_options", testName(combination.name, variant, kHeadDim),
                    [=] { checkCall(device, callOf(combination, variant)); });
     }
   }

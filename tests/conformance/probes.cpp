@@ -8,8 +8,6 @@
 namespace saccade::conformance {
 namespace {
 
-constexpr std::int64_t kProbeHeadDim = 16;
-
 bool allNan(const io::TensorData& tensor, std::int64_t row, std::int64_t width) {
   for (std::int64_t c = 0; c < width; ++c) {
     if (!std::isnan(tensor.at(static_cast<std::size_t>(row * width + c)))) return false;
@@ -72,14 +70,14 @@ void probeKeyCount(const Device& device, AttentionCall call) {
 void probeHeads(const Device& device, const Variant& variant, std::int64_t headsQ, std::int64_t headsKv) {
   AttentionCall call =
       randomCall({.batch = 2, .headsQ = headsQ, .headsKv = headsKv, .seqlenQ = 7, .seqlenK = 19}, variant);
-  const std::int64_t perHead = 19 * kProbeHeadDim;
+  const std::int64_t perHead = 19 * kHeadDim;
   call.values.v = changed(call.values.v, [&](std::vector<float>& values) {
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(static_cast<std::int64_t>(i) / perHead % headsKv + 1);
   });
   const AttentionResults results = execute(device, call);
   for (std::size_t i = 0; i < results.out.elementCount(); ++i) {
-    const std::int64_t head = static_cast<std::int64_t>(i) / (7 * kProbeHeadDim) % headsQ;
+    const std::int64_t head = static_cast<std::int64_t>(i) / (7 * kHeadDim) % headsQ;
     ASSERT_NEAR(results.out.at(i), static_cast<double>(head * headsKv / headsQ + 1), 1e-3)
         << "query head " << head;
   }

@@ -9,8 +9,6 @@
 namespace saccade::conformance {
 namespace {
 
-constexpr std::int64_t kValueHeadDim = 16;
-
 // A single key has weight 1 whatever its score.
 void oneKeyGivesItsValue(const Device& device, const Variant& variant, float query, float key) {
   AttentionCall call =
@@ -19,10 +17,10 @@ void oneKeyGivesItsValue(const Device& device, const Variant& variant, float que
   call.values.k = constantTensor(variant.dtype, call.values.k.shape(), key);
   const AttentionResults results = execute(device, call);
   const double score = 4.0 * call.values.q.at(0) * call.values.k.at(0);  // 16 channels over a root of 16
-  const std::size_t perHead = 5 * kValueHeadDim;
+  const std::size_t perHead = 5 * kHeadDim;
   for (std::size_t i = 0; i < results.out.elementCount(); ++i) {
     const std::size_t head = i / perHead;  // of both batch entries; two query heads share a key/value head
-    ASSERT_EQ(results.out.at(i), call.values.v.at(head / 2 * kValueHeadDim + i % kValueHeadDim)) << "score " << score;
+    ASSERT_EQ(results.out.at(i), call.values.v.at(head / 2 * kHeadDim + i % kHeadDim)) << "score " << score;
   }
   for (const double lse : results.lse.toDoubles())
     ASSERT_NEAR(lse, score, 2e-6 * std::max(1.0, std::abs(score)));
@@ -48,7 +46,7 @@ void registerValueTests(const Device& device) {
     for (const auto& [headsQ, headsKv] :
          {std::pair{1, 1}, {2, 2}, {6, 2}, {5, 1}, {8, 1}, {16, 2}, {12, 1}}) {
       const std::string heads = std::to_string(headsQ) + "_query_heads_share_" + std::to_string(headsKv);
-      registerTest("attention_heads", testName(heads, variant, kValueHeadDim),
+      registerTest("attention_heads", testName(heads, variant, kHeadDim),
                    [=] {
                      probeHeads(device, variant, headsQ, headsKv);
                    });
@@ -57,7 +55,7 @@ void registerValueTests(const Device& device) {
                                        {io::Causal::BottomRight, "bottom_right"},
                                        {io::Causal::TopLeft, "top_left"}}) {
       registerTest("attention_key_count",
-                   testName(std::string("counts_") + name + "_keys", variant, kValueHeadDim),
+                   testName(std::string("counts_") + name + "_keys", variant, kHeadDim),
                    [=] {
                      for (const std::int64_t keys : {1, 7, 8, 9, 16, 31, 33, 64, 65, 70, 129, 257}) {
                        AttentionCall call =
@@ -70,9 +68,9 @@ void registerValueTests(const Device& device) {
     }
     for (const std::int64_t unseen : {0, 33}) {
       const std::string name = unseen == 0 ? "with_scores_that_rise_far" : "with_low_scores_behind_those_of_minus_infinity";
-      registerTest("attention_values", testName(name, variant, kValueHeadDim), [=] { scoresFarFromZero(device, variant, unseen); });
+      registerTest("attention_values", testName(name, variant, kHeadDim), [=] { scoresFarFromZero(device, variant, unseen); });
     }
-    registerTest("attention_values", testName("of_one_key_come_through_at_any_score", variant, kValueHeadDim),
+    registerTest("attention_values", testName("of_one_key_come_through_at_any_score", variant, kHeadDim),
                  [=] {
                    for (const auto& [query, key] : {std::pair{0.0f, 0.0f},
                                                     {1.0f, 1.0f},

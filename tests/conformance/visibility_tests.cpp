@@ -8,8 +8,6 @@
 namespace saccade::conformance {
 namespace {
 
-constexpr std::int64_t kVisibilityHeadDim = 16;
-
 void probeKeys(const Device& device, const AttentionCall& call) {
   const AttentionResults before = execute(device, call);
   expectRight(call, before);
@@ -33,14 +31,14 @@ void registerVisibilityTests(const Device& device) {
     for (const auto& [causal, name] :
          {std::pair{io::Causal::BottomRight, "bottom_right"}, {io::Causal::TopLeft, "top_left"}}) {
       registerTest("attention_causality",
-                   testName(std::string(name) + "_hides_later_keys", variant, kVisibilityHeadDim),
+                   testName(std::string(name) + "_hides_later_keys", variant, kHeadDim),
                    [=] { probeKeys(device, causalCall(variant, causal, 37, 70)); });
       registerTest("attention_causality",
-                   testName(std::string(name) + "_with_more_queries_than_keys", variant, kVisibilityHeadDim),
+                   testName(std::string(name) + "_with_more_queries_than_keys", variant, kHeadDim),
                    [=] { probeKeys(device, causalCall(variant, causal, 45, 20)); });
     }
     registerTest(
-        "attention_causality", testName("follows_the_lengths_of_each_entry", variant, kVisibilityHeadDim), [=] {
+        "attention_causality", testName("follows_the_lengths_of_each_entry", variant, kHeadDim), [=] {
           AttentionCall call =
               randomCall({.batch = 3, .headsQ = 2, .headsKv = 2, .seqlenQ = 37, .seqlenK = 70}, variant);
           call.values.causal = io::Causal::BottomRight;
@@ -48,14 +46,14 @@ void registerVisibilityTests(const Device& device) {
           call.values.seqlensK = {65, 31, 70};
           probeKeys(device, call);
         });
-    registerTest("attention_mask", testName("hides_keys_row_by_row", variant, kVisibilityHeadDim), [=] {
+    registerTest("attention_mask", testName("hides_keys_row_by_row", variant, kHeadDim), [=] {
       AttentionCall call =
           randomCall({.batch = 2, .headsQ = 2, .headsKv = 1, .seqlenQ = 37, .seqlenK = 70}, variant);
       call.values.mask = randomMask({2, 2, 37, 70}, 7);
       call.probs = true;
       probeKeys(device, call);
     });
-    registerTest("attention_bias", testName("of_minus_infinity_hides_keys", variant, kVisibilityHeadDim), [=] {
+    registerTest("attention_bias", testName("of_minus_infinity_hides_keys", variant, kHeadDim), [=] {
       AttentionCall call =
           randomCall({.batch = 1, .headsQ = 2, .headsKv = 2, .seqlenQ = 37, .seqlenK = 70}, variant);
       call.values.bias =
