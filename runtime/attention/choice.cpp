@@ -71,7 +71,7 @@ uint32_t roundedChannels(const AttentionProblem& problem, uint32_t columns) {
 }
 
 uint64_t tiledSharedBytes(const DeviceFacts& facts, const AttentionProblem& problem, const AttentionTile& tile) {
-  const uint64_t piece = problem.q.dtype == SACCADE_DTYPE_F16 ? 8 : 16;  // of four channels
+  const uint64_t piece = problem.q.dtype == SACCADE_DTYPE_F16 && tile.wide == 0 ? 8 : 16;  // of four channels
   const uint64_t pieces = (tile.rows + tile.keys) * (tile.channels / 4 + 1) + tile.rows * (tile.keys / 4 + 1);
   const uint64_t parts = haveNeighbours(facts, tile) ? 1 : uint64_t{tile.rows} * tile.columns + 1;
   return pieces * piece + parts * sizeof(float) + sizeof(uint32_t);
@@ -90,7 +90,15 @@ AttentionTile scalarTiledTile(const DeviceFacts& facts, const AttentionProblem& 
   // Where shared memory of 64 KiB speaks of many registers too, blocks of 8 x 8: in subgroups of 32 three of them or more find room
   // beside each other. Where subgroups are wider, so are work-groups, and two subgroups need smaller blocks for that.
   if (facts.maxComputeSharedMemorySize >= 65536 && maxLocalSize(facts) >= 256 && problem.q.dtype == SACCADE_DTYPE_F16 && widest <= 128) {
-    if (facts.minSubgroupSize >= 64) return widest <= 64 ? tileOf(256, 8, 4, 32, kAll) : tileOf(256, 8, 2, 32, kAll);
+    if (facts.minSubgroupSize >= 64) {
+      // GPUs without narrower subgroups convert fp16 at a quarter of the rate of products, and have no instruction that does both.
+      if (maxLocalSize(facts) >= 512 && hasNativeAccess(facts)) {
+        AttentionTile tile = tileOf(512, 8, widest <= 64 ? 2 : 1, 32, kAll);
+        tile.wide = 1;
+        return tile;
+      }
+      return widest <= 64 ? tileOf(256, 8, 4, 32, kAll) : tileOf(256, 8, 2, 32, kAll);
+    }
     AttentionTile tile = widest <= 64 ? tileOf(128, 8, 8, 32, kAll) : tileOf(192, 16, 8, 64, kAll);
     if (subgroupSizeRefusal(facts, 32).empty()) tile.subgroupSize = 32;
     return tile;
@@ -251,22 +259,28 @@ std::vector<AttentionTile> otherLanesTiles(const DeviceFacts& facts, const Atten
 }
 
 std::vector<AttentionTile> otherTiledTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
+  const AttentionTile builtIn = scalarTiledTile(facts, problem);
   std::vector<AttentionTile> tiles;
+  const auto add = [&](uint32_t localSize, uint32_t columns, uint32_t rowsEach, uint32_t keys, uint32_t wide) {
+    if (localSize > maxLocalSize(facts)) return;
+    AttentionTile tile = builtIn;
+    tile.localSize = localSize;
+    tile.columns = columns;
+    tile.rowsEach = rowsEach;
+    tile.keys = keys;
+    tile.channels = roundedChannels(problem, columns);
+    tile.wide = wide;
+    tiles.push_back(tile);
+  };
   for (const uint32_t columns : {8u, 16u}) {
     for (const uint32_t rowsEach : {2u, 4u, 8u}) {
       for (const uint32_t localSize : {128u, 256u}) {
-        if (localSize > maxLocalSize(facts)) continue;
-        for (const uint32_t keys : {4 * columns, 8 * columns}) {
-          AttentionTile tile = scalarTiledTile(facts, problem);
-          tile.localSize = localSize;
-          tile.columns = columns;
-          tile.rowsEach = rowsEach;
-          tile.keys = keys;
-          tile.channels = roundedChannels(problem, columns);
-          tiles.push_back(tile);
-        }
+        for (const uint32_t keys : {4 * columns, 8 * columns}) add(localSize, columns, rowsEach, keys, 0);
       }
     }
+  }
+  if (builtIn.wide != 0) {
+    for (const uint32_t rowsEach : {1u, 2u, 4u}) add(256, 8, rowsEach, 32, 1);
   }
   return tiles;
 }
@@ -288,6 +302,9 @@ std::string settleTiled(const DeviceFacts& facts, const AttentionProblem& proble
   if (tile.keys % (4 * tile.columns) != 0) return formatted("keys is {}, not a multiple of {}, four for each of the columns", tile.keys, 4 * tile.columns);
   if (tile.channels % (4 * tile.columns) != 0) {
     return formatted("channels is {}, not a multiple of {}, four for each of the columns", tile.channels, 4 * tile.columns);
+  }
+  if (tile.wide != 0 && (problem.q.dtype != SACCADE_DTYPE_F16 || !hasNativeAccess(facts))) {
+    return "wide is 1, which is for f16 on devices with 64-bit integers, 8- and 16-bit storage and subgroup votes";
   }
   if (tile.localSize % tile.columns != 0) return formatted("local_size is {}, not a multiple of the {} columns", tile.localSize, tile.columns);
   if (tile.subgroupSize != 0 && tile.localSize % tile.subgroupSize != 0) tile.subgroupSize = 0;
@@ -327,7 +344,8 @@ constexpr Field kTiledFields[] = {{"local_size", &AttentionTile::localSize, 32, 
                                   {"columns", &AttentionTile::columns, 8, 16, 8},
                                   {"rows_each", &AttentionTile::rowsEach, 1, 8, 1},
                                   {"keys", &AttentionTile::keys, 32, 128, 32},
-                                  {"channels", &AttentionTile::channels, 32, 256, 32}};
+                                  {"channels", &AttentionTile::channels, 32, 256, 32},
+                                  {"wide", &AttentionTile::wide, 0, 1, 1}};
 
 using AttentionVariant = Variant<AttentionProblem, AttentionTile>;
 constexpr AttentionVariant kAttentionVariants[] = {

@@ -74,7 +74,7 @@ uint32_t partialRows(const AttentionTile& tile) { return tile.partialRows != 0 ?
 
 StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const char* kernel, const AttentionTile& tile) {
   StepDraft step;
-  step.shader = &shaderFor(kernel, p.q.dtype, facts);
+  step.shader = &shaderFor(tile.wide != 0 ? "scalar_tiled_wide" : kernel, p.q.dtype, facts);
   step.specialisation.resize(SPEC_COUNT);
   step.specialisation[SPEC_LOCAL_SIZE] = tile.localSize;
   step.specialisation[SPEC_HEAD_DIM_QK] = p.headDimQk;

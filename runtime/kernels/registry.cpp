@@ -31,6 +31,11 @@ const char* needsWorkGroup128(const DeviceFacts& facts) {
   return "";
 }
 
+const char* needsNativeAccess(const DeviceFacts& facts) {
+  if (!hasNativeAccess(facts)) return "needs 64-bit integers, 8- and 16-bit storage and subgroup votes";
+  return needsWorkGroup128(facts);
+}
+
 constexpr const char* kWorkGroup128 = "work-groups of 128 invocations and 16 KiB of shared memory, which Vulkan guarantees";
 
 // Elsewhere other kernels are faster, and nobody would choose it.
@@ -88,6 +93,9 @@ const KernelEntry kRegistry[] = {
     {"coopmat2", SACCADE_OPERATOR_ATTENTION,
      "coopmat whose weights are converted from sums to operands, without shared memory between the products", true, needsConversions, 0,
      "coopmat2", kConversions, true},
+    {"scalar_tiled_wide", SACCADE_OPERATOR_ATTENTION,
+     "scalar_tiled with fp16 as fp32 in shared memory, for GPUs that convert slowly", false, needsNativeAccess, kUnrolledTiles,
+     "scalar_tiled_wide", "64-bit integers, 8- and 16-bit storage, subgroup votes, and what scalar_tiled needs"},
     {"widen", SACCADE_OPERATOR_ATTENTION, "copies K and V as fp32 for widened_rows", false, anywhere},
     {"combine", SACCADE_OPERATOR_ATTENTION, "merges what the work-groups of split_kv and flash_decode found", false, anywhere},
     {"weights", SACCADE_OPERATOR_ATTENTION,

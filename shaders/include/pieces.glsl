@@ -2,9 +2,14 @@
 #ifndef SACCADE_PIECES_GLSL
 #define SACCADE_PIECES_GLSL
 // Pieces: four channels of a row, or the weights of four keys, as they stand in shared memory. fp16 stays packed there, for the
-// instructions that widen what they multiply; other types are fp32. Device memory is read in units of 16 bytes where addresses allow.
+// instructions that widen what they multiply; other types are fp32, and with WIDE so is fp16, for devices without such instructions.
+// Device memory is read in units of 16 bytes where addresses allow.
 
 #include "quantised.glsl"
+
+#ifndef WIDE
+#define WIDE 0
+#endif
 
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer UnitIn { uvec4 bits; };
 
@@ -22,7 +27,7 @@ bool isUnitAligned(Address base) {
 
 uvec4 loadUnit(Address base) { return UnitIn(base).bits; }
 
-#if DTYPE == DTYPE_F16
+#if DTYPE == DTYPE_F16 && !WIDE
 #define Piece uvec2
 vec4 widened(Piece x) { return vec4(unpackHalf2x16(x.x), unpackHalf2x16(x.y)); }
 Piece narrowed(vec4 x) { return Piece(packHalf2x16(x.xy), packHalf2x16(x.zw)); }
@@ -40,6 +45,11 @@ vec4 widened(Piece x) { return x; }
 Piece narrowed(vec4 x) { return x; }
 #if DTYPE == DTYPE_F32
 Piece pieceOfUnit(uvec4 bits, uint i) { return uintBitsToFloat(bits); }
+#elif DTYPE == DTYPE_F16
+Piece pieceOfUnit(uvec4 bits, uint i) {
+  uvec2 two = i == 0u ? bits.xy : bits.zw;
+  return vec4(unpackHalf2x16(two.x), unpackHalf2x16(two.y));
+}
 #else
 Piece pieceOfUnit(uvec4 bits, uint i) {
   uvec2 two = i == 0u ? bits.xy : bits.zw;
@@ -63,7 +73,7 @@ Piece loadKeyPiece(Address row, uint piece, const uint headDim) {
 
 // The piece, negated if `negative`.
 Piece negatedIf(Piece piece, bool negative) {
-#if DTYPE == DTYPE_F16
+#if DTYPE == DTYPE_F16 && !WIDE
   return piece ^ (negative ? 0x80008000u : 0u);
 #else
   return negative ? -piece : piece;

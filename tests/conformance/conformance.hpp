@@ -45,6 +45,7 @@ void registerLengthTests(const Device& device);
 void registerValueTests(const Device& device);
 void registerLayoutTests(const Device& device);
 void registerShapeTests(const Device& device);
+void registerTileTests(const Device& device);
 void registerOptionTests(const Device& device);
 void registerScaleTests(const Device& device);
 void registerRecordingTests(const Device& device);

@@ -64,6 +64,7 @@ int runAll() {
   registerValueTests(device);
   registerLayoutTests(device);
   registerShapeTests(device);
+  registerTileTests(device);
   registerOptionTests(device);
   registerScaleTests(device);
   registerRecordingTests(device);

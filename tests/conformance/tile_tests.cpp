@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles that plans choose on GPUs, where a device has room for them: CPU devices choose others, so that no other test here runs the
+// code that these need.
+#include <algorithm>
+
+#include "attention_call.hpp"
+#include "io/special_values.hpp"
+
+namespace saccade::conformance {
+namespace {
+
+struct Tile {
+  const char* name;
+  const char* asked;
+  const char* needed;  // the kernel that the device must support
+  io::DType dtype;
+  std::int64_t headDim;
+};
+
+constexpr const char* kEightRows = "scalar_tiled local_size=32 columns=8 rows_each=8 keys=32 channels=64";
+constexpr const char* kSixteenColumns = "scalar_tiled local_size=64 columns=16 rows_each=4 keys=64 channels=64";
+constexpr const char* kWide = "scalar_tiled wide=1 local_size=128 columns=8 rows_each=2 keys=32 channels=64";
+constexpr const char* kWideOfOneRow = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=1 keys=32 channels=128";
+
+constexpr Tile kTiles[] = {
+    {"8_rows", kEightRows, "scalar_tiled", io::DType::F16, 64},
+    {"8_rows", kEightRows, "scalar_tiled", io::DType::F32, 20},
+    {"16_columns", kSixteenColumns, "scalar_tiled", io::DType::F16, 128},
+    {"16_columns", kSixteenColumns, "scalar_tiled", io::DType::BF16, 64},
+    {"wide", kWide, "scalar_tiled_wide", io::DType::F16, 64},
+    {"wide", kWide, "scalar_tiled_wide", io::DType::F16, 20},
+    {"wide_of_one_row", kWideOfOneRow, "scalar_tiled_wide", io::DType::F16, 128},
+    {"wide_of_one_row", kWideOfOneRow, "scalar_tiled_wide", io::DType::F16, 37},
+};
+
+bool supports(const Device& device, const std::string& name) {
+  const auto kernels = device.kernels();
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [&](const KernelInfo& kernel) { return kernel.name == name && kernel.supported == VK_TRUE; });
+}
+
+AttentionCall callOf(const Variant& variant, std::int64_t headDim, std::int64_t rows, std::int64_t keys) {
+  return randomCall({.batch = 2, .headsQ = 2, .headsKv = 1, .seqlenQ = rows, .seqlenK = keys, .headDimQk = headDim, .headDimV = headDim},
+                    variant, static_cast<unsigned>(headDim));
+}
+
+// Whole tiles and a rest, rows past the last, hidden keys whose values are NaN, and an infinite value that some rows see.
+void everyPartOfATile(const Device& device, const Variant& variant, std::int64_t headDim) {
+  checkCall(device, callOf(variant, headDim, 130, 200), "full");
+  AttentionCall causal = callOf(variant, headDim, 70, 130);
+  causal.values.causal = io::Causal::BottomRight;
+  causal.values.seqlensK = {130, 71};
+  causal.values.k = withRows(causal.values.k, 1, 71, 130, kNan);
+  causal.values.v = withRows(causal.values.v, 1, 71, 130, kNan);
+  checkCall(device, causal, "causal, with lengths");
+  AttentionCall infinite = callOf(variant, headDim, 33, 97);
+  infinite.values.causal = io::Causal::BottomRight;
+  infinite.values.v = withRows(infinite.values.v, 0, 80, 81, kInfinity);
+  checkCall(device, infinite, "an infinite value");
+  AttentionCall masked = callOf(variant, headDim, 37, 97);
+  masked.values.mask = randomMask({2, 1, 37, 97}, 3);
+  masked.values.softmaxScale = -0.3;
+  checkCall(device, masked, "mask and a negative scale");
+}
+
+}  // namespace
+
+void registerTileTests(const Device& device) {
+  for (const Tile& tile : kTiles) {
+    if (!supports(device, tile.needed)) continue;
+    registerTest("attention_tiles", testName(tile.name, {"scalar_tiled", tile.dtype}, tile.headDim),
+                 [=] { everyPartOfATile(device, {tile.asked, tile.dtype}, tile.headDim); });
+  }
+}
+
+}  // namespace saccade::conformance
