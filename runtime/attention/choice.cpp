@@ -92,7 +92,8 @@ AttentionTile scalarTiledTile(const DeviceFacts& facts, const AttentionProblem& 
   if (facts.maxComputeSharedMemorySize >= 65536 && maxLocalSize(facts) >= 256 && problem.q.dtype == SACCADE_DTYPE_F16 && widest <= 128) {
     if (facts.minSubgroupSize >= 64) {
       // GPUs without narrower subgroups convert fp16 at a quarter of the rate of products, and have no instruction that does both.
-      if (maxLocalSize(facts) >= 512 && hasNativeAccess(facts)) {
+      // Those without fp16 arithmetic are older still, and of such large work-groups keep one subgroup resident where two have room.
+      if (maxLocalSize(facts) >= 512 && hasNativeAccess(facts) && facts.shaderFloat16) {
         AttentionTile tile = tileOf(512, 8, widest <= 64 ? 2 : 1, 32, kAll);
         tile.wide = 1;
         return tile;

@@ -258,9 +258,12 @@ std::vector<Case> cases(const Context& context, bool usual, Extent extent) {
       if (kernel.op == SACCADE_OPERATOR_MATMUL) (everyOption ? addEveryProduct : addOtherProduct)(all, kernel.name, dtype);
     }
   }
-  // A tile that few devices' plans choose, and a small one, which has room everywhere.
+  // Both forms of scalar_tiled, whichever plans choose: small tiles, which have room everywhere.
   if (usual && core::hasNativeAccess(context.facts())) {
-    addAttention(all, "scalar_tiled wide=1 local_size=128 columns=8 rows_each=2 keys=32 channels=32", Dtype::F16, 64, {"everything"});
+    for (const char* form : {"wide=0", "wide=1"}) {
+      const std::string tile = fmt::format("scalar_tiled {} local_size=128 columns=8 rows_each=2 keys=32 channels=32", form);
+      addAttention(all, tile, Dtype::F16, 64, {"everything"});
+    }
   }
   if (extent == Extent::Figures) std::erase_if(all, [](const Case& call) { return !call.isFigure(); });
   return all;

@@ -17,18 +17,16 @@ Problem free(Problem problem) {
 StepSize sizeOf(const core::DeviceFacts& facts, const AttentionDesc& desc) {
   const core::AttentionProblem problem = core::validateAttention(desc.toC());
   const core::AttentionChoice choice = core::chooseAttention(facts, problem, "");
-  const std::string kernel = choice.kernel;
   const std::uint32_t rows = choice.tile.rows * choice.tile.fold, keys = choice.tile.keys;
   const double channels = static_cast<double>(problem.headDimQk) + problem.headDimV;
-  return {kernel, choice.tileText, kernel == core::chooseAttention(facts, free(problem), "").kernel, rows, keys,
+  return {choice.kernel, choice.tileText, choice.tileText == core::chooseAttention(facts, free(problem), "").tileText, rows, keys,
           2.0 * rows * keys * channels, keys * channels * core::dtypeBytes(problem.k.dtype)};
 }
 
 StepSize sizeOf(const core::DeviceFacts& facts, const MatmulDesc& desc) {
   const core::MatmulProblem problem = core::validateMatmul(desc.toC());
   const core::MatmulChoice choice = core::chooseMatmul(facts, problem, "");
-  const std::string kernel = choice.kernel;
-  return {kernel, choice.tileText, kernel == core::chooseMatmul(facts, free(problem), "").kernel, choice.tile.rows,
+  return {choice.kernel, choice.tileText, choice.tileText == core::chooseMatmul(facts, free(problem), "").tileText, choice.tile.rows,
           choice.tile.columns, 2.0 * choice.tile.rows * choice.tile.columns * choice.tile.chunk};
 }
 
