@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "text/formatted.hpp"
 #include "saccade/saccade.h"
+#include "text/formatted.hpp"
 
 namespace saccade::core {
 

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "api/log.hpp"
-#include "text/formatted.hpp"
 #include "saccade/saccade.h"
+#include "text/formatted.hpp"
 
 namespace saccade::core {
 

@@ -57,23 +57,16 @@ AttentionTile splitKvTile(const DeviceFacts& facts, const AttentionProblem& prob
   return tile;
 }
 
-// The parts of a row lie in neighbouring invocations of one subgroup. Where that can't be, they pass through shared memory.
-bool haveNeighbours(const DeviceFacts& facts, const AttentionTile& tile) {
-  const uint32_t smallest = tile.subgroupSize != 0 ? tile.subgroupSize : facts.minSubgroupSize;
-  const uint32_t largest = tile.subgroupSize != 0 ? tile.subgroupSize : facts.maxSubgroupSize;
-  return hasNativeAccess(facts) && smallest >= tile.columns && tile.localSize % std::max(largest, 1u) == 0;
-}
-
 // Channels that scalar_tiled stages of a row: each of the invocations that share it has the same number of pieces of four.
 uint32_t roundedChannels(const AttentionProblem& problem, uint32_t columns) {
   const uint32_t widest = std::max({problem.headDimQk, problem.headDimV, 1u});
-  return (widest + 4 * columns - 1) / (4 * columns) * (4 * columns);
+  return static_cast<uint32_t>(roundUp(widest, uint64_t{4} * columns));
 }
 
 uint64_t tiledSharedBytes(const DeviceFacts& facts, const AttentionProblem& problem, const AttentionTile& tile) {
   const uint64_t piece = problem.q.dtype == SACCADE_DTYPE_F16 && tile.wide == 0 ? 8 : 16;  // of four channels
   const uint64_t pieces = (tile.rows + tile.keys) * (tile.channels / 4 + 1) + tile.rows * (tile.keys / 4 + 1);
-  const uint64_t parts = haveNeighbours(facts, tile) ? 1 : uint64_t{tile.rows} * tile.columns + 1;
+  const uint64_t parts = sharesRowsInSubgroups(facts, tile) ? 1 : uint64_t{tile.rows} * tile.columns + 1;
   return pieces * piece + parts * sizeof(float) + sizeof(uint32_t);
 }
 
@@ -363,7 +356,7 @@ constexpr AttentionVariant kAttentionVariants[] = {
 }  // namespace
 
 uint64_t rowsPerEntry(const AttentionProblem& p) {
-  return p.packed ? (p.seqlenQ + std::max(p.batch, 1u) - 1) / std::max(p.batch, 1u) : p.seqlenQ;
+  return p.packed ? divideUp(p.seqlenQ, std::max(p.batch, 1u)) : p.seqlenQ;
 }
 
 uint32_t splitsOf(const DeviceFacts& facts, uint64_t keys, uint64_t blocks, uint64_t shortestPart) {
@@ -380,7 +373,12 @@ WidenedSizes widenedSizes(const AttentionProblem& p, uint32_t headDim) {
           width * p.seqlenK * p.numHeadsKv * (entries ? p.batch : 1)};
 }
 
-bool sharesRowsInSubgroups(const DeviceFacts& facts, const AttentionTile& tile) { return tile.columns != 0 && haveNeighbours(facts, tile); }
+// The parts of a row lie in neighbouring invocations of one subgroup. Where that can't be, they pass through shared memory.
+bool sharesRowsInSubgroups(const DeviceFacts& facts, const AttentionTile& tile) {
+  const uint32_t smallest = tile.subgroupSize != 0 ? tile.subgroupSize : facts.minSubgroupSize;
+  const uint32_t largest = tile.subgroupSize != 0 ? tile.subgroupSize : facts.maxSubgroupSize;
+  return tile.columns != 0 && hasNativeAccess(facts) && smallest >= tile.columns && tile.localSize % std::max(largest, 1u) == 0;
+}
 
 AttentionTile weightsTile(const DeviceFacts& facts) { return {subgroupLanes(facts), subgroupLanes(facts), 1}; }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -104,8 +103,7 @@ TensorData randomSlopes(const AttentionSpec& spec, Random& random) {
 void addVisibleNan(AttentionValues& values, Random& random) {
   AttentionValues::Source* source = random.pick({&values.q, &values.k, &values.v});
   if (!source->values.empty()) {
-    source->values[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(source->values.size())))] =
-        std::numeric_limits<double>::quiet_NaN();
+    source->values[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(source->values.size())))] = kNan;
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <limits>
 #include <memory>
 
 #include "check/dtype.hpp"
@@ -108,7 +107,7 @@ class SoftmaxCheck final : public RowCheck {
       }
     }
     if (random_.chance(0.2)) {
-      numbers[0] = std::numeric_limits<double>::quiet_NaN();
+      numbers[0] = kNan;
     }
     x_ = io::TensorData::fromDoubles(dtype_, x_.shape(), numbers);
     describe("with -inf");

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "text/formatted.hpp"
 #include "kernels/matrix_shape.hpp"
 #include "kernels/tile.hpp"
 #include "plan/tensor.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::core {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "text/formatted.hpp"
 #include "device/facts.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::core {
 

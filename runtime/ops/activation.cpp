@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/activation.hpp"
 
-#include "text/formatted.hpp"
 #include "kernels/choose.hpp"
 #include "ops/common.hpp"
 #include "ops/rows.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::core {
 

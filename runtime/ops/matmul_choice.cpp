@@ -190,11 +190,11 @@ std::vector<MatmulTile> otherRowsTiles(const DeviceFacts& facts, const MatmulPro
   return tiles;
 }
 
-std::vector<MatmulTile> otherTiledTiles(const DeviceFacts& facts, const MatmulProblem& problem) {
+// `tile` with other blocks and chunks.
+std::vector<MatmulTile> chunkedTiles(MatmulTile tile, std::span<const Blocking> blocks, std::span<const uint32_t> chunks) {
   std::vector<MatmulTile> tiles;
-  for (const Blocking each : {Blocking{2, 2}, {4, 2}, {4, 4}, {8, 4}, {8, 8}}) {
-    for (const uint32_t chunk : {8u, 16u, 32u}) {
-      MatmulTile tile = tiledTile(facts, problem);
+  for (const Blocking each : blocks) {
+    for (const uint32_t chunk : chunks) {
       tile.rowsEach = each.rows;
       tile.columnsEach = each.columns;
       tile.chunk = chunk;
@@ -204,18 +204,16 @@ std::vector<MatmulTile> otherTiledTiles(const DeviceFacts& facts, const MatmulPr
   return tiles;
 }
 
+std::vector<MatmulTile> otherTiledTiles(const DeviceFacts& facts, const MatmulProblem& problem) {
+  constexpr Blocking kBlocks[] = {{2, 2}, {4, 2}, {4, 4}, {8, 4}, {8, 8}};
+  constexpr uint32_t kChunks[] = {8, 16, 32};
+  return chunkedTiles(tiledTile(facts, problem), kBlocks, kChunks);
+}
+
 std::vector<MatmulTile> otherMatricesTiles(const DeviceFacts& facts, const MatmulProblem& problem) {
-  std::vector<MatmulTile> tiles;
-  for (const Blocking each : {Blocking{1, 1}, {2, 2}, {4, 2}, {2, 4}, {4, 4}}) {
-    for (const uint32_t chunk : {32u, 64u}) {
-      MatmulTile tile = matricesTile(facts, problem);
-      tile.rowsEach = each.rows;
-      tile.columnsEach = each.columns;
-      tile.chunk = chunk;
-      tiles.push_back(tile);
-    }
-  }
-  return tiles;
+  constexpr Blocking kBlocks[] = {{1, 1}, {2, 2}, {4, 2}, {2, 4}, {4, 4}};
+  constexpr uint32_t kChunks[] = {32, 64};
+  return chunkedTiles(matricesTile(facts, problem), kBlocks, kChunks);
 }
 
 using Field = TileField<MatmulTile>;

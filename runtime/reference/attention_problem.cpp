@@ -2,7 +2,8 @@
 #include "reference/attention_problem.hpp"
 
 #include <cmath>
-#include <limits>
+
+#include "io/special_values.hpp"
 
 namespace saccade::reference {
 
@@ -22,7 +23,7 @@ std::vector<double> scaledValues(const io::TensorData& stored, const std::option
     const std::int64_t entry = packed ? 0 : at[0], token = packed ? at[0] : at[2];
     const std::int64_t index = entry * steps[0] + at[1] * steps[1] + (block == 0 ? 0 : token / block) * steps[2];
     const double factor = factors[static_cast<std::size_t>(index)];
-    values[i] *= std::isfinite(factor) ? factor : std::numeric_limits<double>::quiet_NaN();
+    values[i] *= std::isfinite(factor) ? factor : kNan;
   }
   return values;
 }

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "io/special_values.hpp"
 
 namespace saccade::reference {
 
@@ -14,7 +15,7 @@ bool poison(Row& row) {
   const bool poisoned =
       std::any_of(row.weights.begin(), row.weights.end(), [](double s) { return !std::isfinite(s); });
   if (poisoned) {
-    std::fill(row.weights.begin(), row.weights.end(), std::numeric_limits<double>::quiet_NaN());
+    std::fill(row.weights.begin(), row.weights.end(), kNan);
   }
   return poisoned;
 }
@@ -26,7 +27,7 @@ double softmaxWeights(Row& row, double sink) {
     return sink;
   }
   if (poison(row)) {
-    return std::numeric_limits<double>::quiet_NaN();
+    return kNan;
   }
   const double highest = std::max(*std::max_element(row.weights.begin(), row.weights.end()), sink);
   double sum = std::exp(sink - highest);

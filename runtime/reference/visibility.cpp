@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "io/special_values.hpp"
 
 namespace saccade::reference {
 
@@ -49,7 +50,7 @@ bool isVisible(const AttentionProblem& problem, std::int64_t b, std::int64_t h, 
     return false;
   }
   return problem.bias.data == nullptr ||
-         problem.bias.at(b, h, i, j) != -std::numeric_limits<double>::infinity();
+         problem.bias.at(b, h, i, j) != -kInfinity;
 }
 
 bool seesAnyKey(const AttentionProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i) {

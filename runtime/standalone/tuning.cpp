@@ -6,8 +6,8 @@
 #include <iterator>
 #include <system_error>
 
-#include "tune/tuning_format.hpp"
 #include "text/formatted.hpp"
+#include "tune/tuning_format.hpp"
 
 namespace saccade::runtime {
 namespace {

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include "check/attention_options.hpp"
 #include "check/device_case.hpp"
 #include "check/dtype.hpp"
+#include "io/special_values.hpp"
 #include "reference/attention.hpp"
 #include "reference/exact_zeros.hpp"
 #include "reference/tolerance.hpp"
@@ -179,7 +179,7 @@ io::TensorData scalesOfPages(const io::AttentionCase& values, const io::TensorDa
   const std::int64_t tokens = shape[2] == 1 ? pageSize : values.scaleBlock, blocks = (pageSize + tokens - 1) / tokens;
   const std::vector<float> from = scales.toFloats();
   const io::Shape pooled = {values.batch * columns + 2, shape[1], blocks, 1};
-  std::vector<float> to(static_cast<std::size_t>(io::elementCount(pooled)), std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> to(static_cast<std::size_t>(io::elementCount(pooled)), kNan);
   for (std::int64_t b = 0; b < values.batch; ++b) {
     const KeyRange keys = keysOf(values, b);
     for (std::int64_t j = 0; j < keys.count; ++j) {

@@ -175,10 +175,8 @@ void aLongHiddenPrefix(const Device& device, const Variant& variant, const Atten
   const AttentionResults results = execute(device, call);
   expectRight(call, results);
   AttentionCall poisoned = call;
-  poisoned.values.k =
-      withRows(call.values.k, -1, 0, sizes.seqlenK / 2, std::numeric_limits<float>::quiet_NaN());
-  poisoned.values.v =
-      withRows(call.values.v, -1, 0, sizes.seqlenK / 2, std::numeric_limits<float>::quiet_NaN());
+  poisoned.values.k = withRows(call.values.k, -1, 0, sizes.seqlenK / 2, kNan);
+  poisoned.values.v = withRows(call.values.v, -1, 0, sizes.seqlenK / 2, kNan);
   expectSameBits(execute(device, poisoned), results, "NaN in the hidden prefix");
 }
 

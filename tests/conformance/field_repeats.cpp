@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same call again: no race, no state left behind, nothing that only works the first time.
 #include <algorithm>
-#include <limits>
 
 #include "check/dtype.hpp"
 #include "field_cases.hpp"
+#include "io/special_values.hpp"
 
 namespace saccade::conformance {
 namespace {
@@ -64,7 +64,7 @@ void infinitiesSurviveTheCompiler(const Device& device, const Variant& variant) 
       tensorOf(io::DType::U8, {1, 1, 5, 33}, [](auto, auto, auto i, auto j) { return i != 2 && j < 31; });
   const AttentionResults results = execute(device, call);
   expectRight(call, results);
-  EXPECT_EQ(results.lse.at(2), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(results.lse.at(2), -kInfinity);
 }
 
 // Two calls of one submission, 32768 keys, each with its own scale.

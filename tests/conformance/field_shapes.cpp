@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lengths and head dims that no tile divides, and sizes of zero.
-#include <limits>
 
 #include "field_cases.hpp"
+#include "io/special_values.hpp"
 #include "probes.hpp"
 
 namespace saccade::conformance {
@@ -59,11 +59,11 @@ void noKeysGiveZero(const Device& device, const Variant& variant) {
     AttentionCall call =
         randomCall({.batch = 2, .headsQ = 4, .headsKv = 2, .seqlenQ = 16, .seqlenK = 0}, variant);
     call.values.causal = causal;
-    call.values.q = withRows(call.values.q, 0, 0, 16, std::numeric_limits<float>::quiet_NaN());
+    call.values.q = withRows(call.values.q, 0, 0, 16, kNan);
     const AttentionResults results = execute(device, call);
     for (const double value : results.out.toDoubles()) ASSERT_EQ(value, 0);
     for (const double value : results.lse.toDoubles())
-      ASSERT_EQ(value, -std::numeric_limits<double>::infinity());
+      ASSERT_EQ(value, -kInfinity);
   }
 }
 

@@ -44,7 +44,7 @@ void paddedRowsAreZero(const Device& device, const AttentionCall& call) {
     const std::int64_t b = row / s.seqlenQ / s.numHeadsQ, i = row % s.seqlenQ;
     if (i < (*s.seqlensQ)[static_cast<std::size_t>(b)] && (*s.seqlensK)[static_cast<std::size_t>(b)] > 0)
       continue;
-    EXPECT_EQ(results.lse.at(static_cast<std::size_t>(row)), -std::numeric_limits<double>::infinity())
+    EXPECT_EQ(results.lse.at(static_cast<std::size_t>(row)), -kInfinity)
         << "row " << row;
     for (std::int64_t d = 0; d < s.headDimV; ++d)
       ASSERT_EQ(results.out.at(static_cast<std::size_t>(row * s.headDimV + d)), 0) << "row " << row;

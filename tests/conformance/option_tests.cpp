@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options in combination, with the weights and the log-sum-exp: they compose by intersection, and none is
 // dropped.
-#include <limits>
 #include <optional>
 
 #include "attention_call.hpp"
+#include "io/special_values.hpp"
 
 namespace saccade::conformance {
 namespace {
@@ -62,7 +62,7 @@ AttentionCall callOf(const Combination& combination, const Variant& variant) {
     // Ordinary biases, some that hide and some that nearly do.
     values.bias =
         changed(randomTensor(combination.biasType, combination.bias, 22), [&](std::vector<float>& bias) {
-          for (std::size_t i = 0; i < bias.size(); i += 5) bias[i] = -std::numeric_limits<float>::infinity();
+          for (std::size_t i = 0; i < bias.size(); i += 5) bias[i] = -kInfinity;
           for (std::size_t i = 1; i < bias.size(); i += 7) bias[i] = -1e4f;
         });
   }

@@ -2,8 +2,8 @@
 // Inputs whose result is known without arithmetic: which head, how many keys, one key at any score, constant
 // values.
 #include <cmath>
-#include <limits>
 
+#include "io/special_values.hpp"
 #include "probes.hpp"
 
 namespace saccade::conformance {
@@ -32,7 +32,7 @@ void scoresFarFromZero(const Device& device, const Variant& variant, std::int64_
   AttentionCall call = randomCall({.headsQ = 2, .headsKv = 1, .seqlenQ = 20, .seqlenK = 150}, variant);
   call.values.q = constantTensor(variant.dtype, call.values.q.shape(), 0.5f);
   call.values.k = tensorOf(variant.dtype, call.values.k.shape(), [&](auto, auto, auto j, auto d) {
-    if (j < unseen && d == 0) return -std::numeric_limits<float>::infinity();
+    if (j < unseen && d == 0) return -kInfinity;
     const float base = unseen == 0 ? static_cast<float>(j / 16) * 4.0f - 16.0f : -40.0f;
     return base + static_cast<float>(j * 7 % 5) * 0.125f;
   });

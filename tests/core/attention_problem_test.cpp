@@ -2,9 +2,9 @@
 // Validation of attention descriptions: what is filled in, and where the limits of sizes lie.
 #include <cmath>
 
-#include "text/formatted.hpp"
 #include "attention/problem.hpp"
 #include "core_test.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::test {
 namespace {

@@ -3,7 +3,6 @@
 // operations and other capabilities, grid, parameters.
 #include <algorithm>
 
-#include "text/formatted.hpp"
 #include "attention/plan.hpp"
 #include "core_test.hpp"
 #include "fake_devices.hpp"
@@ -17,6 +16,7 @@
 #include "ops/patch_embed.hpp"
 #include "ops/softmax.hpp"
 #include "shared_memory.hpp"
+#include "text/formatted.hpp"
 
 namespace saccade::test {
 namespace {

@@ -3,7 +3,6 @@
 // path, and nothing around it may change. Device arrays (lengths, block tables) may hold anything.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <random>
 #include <saccade/runtime.hpp>
@@ -13,6 +12,7 @@
 #include "attention/problem.hpp"
 #include "attention_description.hpp"
 #include "fuzz.hpp"
+#include "io/special_values.hpp"
 #include "reference/attention.hpp"
 #include "reference/compare.hpp"
 #include "reference/tolerance.hpp"
@@ -64,8 +64,7 @@ Tensor viewOf(const Tensor& memory, const core::Tensor& tensor) {
 
 // Multiples of 1/8 between -2 and 2; wild: some NaN and infinities among them.
 double pickValue(Random& random, bool wild) {
-  constexpr double special[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-                                -std::numeric_limits<double>::infinity()};
+  constexpr double special[] = {kNan, kInfinity, -kInfinity};
   if (wild && random() % 32 == 0) {
     return special[random() % 3];
   }
@@ -77,7 +76,7 @@ double pickInt8(Random& random, bool) { return static_cast<int>(random() % 256) 
 
 // Around 1/16, some negative; wild: some NaN and infinities among them.
 double pickScale(Random& random, bool wild) {
-  return wild && random() % 32 == 0 ? pickValue(random, true) * std::numeric_limits<double>::infinity()
+  return wild && random() % 32 == 0 ? pickValue(random, true) * kInfinity
                                     : (static_cast<int>(random() % 16) - 3) / 128.0;
 }
 
@@ -272,7 +271,7 @@ class DeviceRun {
         for (std::int64_t t = 0; t < sizes[2]; t++) {
           const double factor = factors.at(b, h, problem_.scaleBlock == 0 ? 0 : t / problem_.scaleBlock, 0);
           for (std::int64_t c = 0; c < sizes[3]; c++) {
-            memory.push_back(from.at(b, h, t, c) * (std::isfinite(factor) ? factor : std::numeric_limits<double>::quiet_NaN()));
+            memory.push_back(from.at(b, h, t, c) * (std::isfinite(factor) ? factor : kNan));
           }
         }
       }

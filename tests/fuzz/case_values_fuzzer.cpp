@@ -134,7 +134,7 @@ TensorData pickTensor(FuzzedDataProvider& provider, DType dtype, const io::Shape
     } else if (dtype == DType::I32 || dtype == DType::I64) {
       values[i] = byte < 200 ? std::min<int>(byte % 8, static_cast<int>(i)) : byte - 203;
     } else if (byte >= 252) {
-      constexpr double special[] = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(), -3.4028235e38};
+      constexpr double special[] = {kInfinity, -kInfinity, kNan, -3.4028235e38};
       values[i] = special[byte - 252];
     } else {
       values[i] = (byte - 128) / 16.0;
