@@ -77,8 +77,10 @@ MatmulTile rowsTile(const DeviceFacts& facts, const MatmulProblem& problem) {
 }
 
 // 128 invocations as 8 x 16. Big tiles reuse more, small ones give small problems enough work-groups.
-MatmulTile tiledTile(const DeviceFacts&, const MatmulProblem& problem) {
-  const MatmulTile big{128, 64, 64, 8, 4, 16};
+// 32 sums and what is at hand beside them are a few registers too many where subgroups are narrow.
+MatmulTile tiledTile(const DeviceFacts& facts, const MatmulProblem& problem) {
+  const uint32_t rowsEach = facts.minSubgroupSize < 32 ? 7 : 8;
+  const MatmulTile big{128, 8 * rowsEach, 64, rowsEach, 4, 16};
   const MatmulTile small{128, 32, 32, 4, 2, 16};
   const uint64_t groups = divideUp(problem.rows, big.rows) * divideUp(problem.columns, big.columns) * problem.batch0 * problem.batch1;
   return groups >= 256 ? big : small;
