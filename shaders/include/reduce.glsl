@@ -11,7 +11,7 @@ vec2 sumOverGroup(vec2 x) {
   uint lane = gl_LocalInvocationIndex;
   barrier();
   reduceParts[lane] = x;
-  for (uint n = LOCAL_SIZE / 2u; n > 0u; n /= 2u) {
+  [[dont_unroll]] for (uint n = LOCAL_SIZE / 2u; n > 0u; n /= 2u) {
     barrier();
     if (lane < n) reduceParts[lane] += reduceParts[lane + n];
   }
@@ -23,7 +23,7 @@ float maxOverGroup(float x) {
   uint lane = gl_LocalInvocationIndex;
   barrier();
   reduceParts[lane].x = x;
-  for (uint n = LOCAL_SIZE / 2u; n > 0u; n /= 2u) {
+  [[dont_unroll]] for (uint n = LOCAL_SIZE / 2u; n > 0u; n /= 2u) {
     barrier();
     if (lane < n) reduceParts[lane].x = max(reduceParts[lane].x, reduceParts[lane + n].x);
   }
