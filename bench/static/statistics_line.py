@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines "STAT device NAME; key value; ..." of saccade_compile_kernels (tests/compile/statistics_line.cpp)."""
 
-_TEXTS = ("device", "driver", "kernel", "tile", "dtype", "options", "module", "digest")
+_TEXTS = ("device", "driver", "kernel", "tile", "dtype", "options", "loops", "module", "digest")
 
 
 def parse_line(line):

@@ -112,8 +112,9 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
   step.specialisation[SPEC_SUBGROUP_ROWS] = sharesRowsInSubgroups(facts, tile);
   step.specialisation[SPEC_PARTIAL_ROWS] = partialRows(tile);
   step.subgroupSize = tile.subgroupSize;
+  const bool natural = needsNaturalScores(p);
+  step.specialisation[SPEC_TILES] = natural || p.mask.present() ? TILES_CAREFUL : TILES_PLAIN | TILES_CAREFUL;
   if (tile.subgroups > 0) {
-    const bool natural = needsNaturalScores(p);
     step.subgroupSize = tile.matrix.subgroupSize;
     step.specialisation[SPEC_SUBGROUP] = tile.matrix.subgroupSize;
     step.specialisation[SPEC_MATRIX_M] = tile.matrix.m;
@@ -124,7 +125,6 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
     step.specialisation[SPEC_SHARED_Q] = tile.sharedQ;
     step.specialisation[SPEC_ROLLED] = isCpu(facts);
     step.specialisation[SPEC_NATURAL] = natural;
-    step.specialisation[SPEC_TILES] = natural || p.mask.present() ? TILES_CAREFUL : TILES_PLAIN | TILES_CAREFUL;
   }
   step.groups = static_cast<uint64_t>(params.rowBlocks) * params.headBlocks * (p.packed ? 1 : p.batch) * tile.splits;
   // Never without packed sequences: an output has fewer than 2^32 elements.

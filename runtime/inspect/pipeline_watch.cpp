@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspect/pipeline_watch.hpp"
 
+#include <cstddef>
 #include <cstring>
 #include <ctime>
 #include <map>
@@ -31,6 +32,7 @@ struct State {
   PFN_vkGetPipelineExecutableStatisticsKHR getStatistics;
   std::map<VkShaderModule, Module> modules;
   std::vector<CompiledPipeline> pipelines;
+  std::map<uint32_t, uint32_t> constants;  // that take the place of what the context gives
 };
 State* state = nullptr;
 std::mutex mutex;  // the pipelines of a plan are created on several threads; one at a time, their CPU time can be told apart
@@ -99,6 +101,22 @@ uint32_t localSizeOf(const VkSpecializationInfo* constants) {
   return 0;
 }
 
+// The specialisation constants of a pipeline, with those of the watch in their places.
+struct Specialisation {
+  explicit Specialisation(const VkSpecializationInfo* given) {
+    if (given == nullptr) return;
+    info = *given;
+    data.assign(static_cast<const std::byte*>(given->pData), static_cast<const std::byte*>(given->pData) + given->dataSize);
+    for (uint32_t i = 0; i < given->mapEntryCount; i++) {
+      const auto own = state->constants.find(given->pMapEntries[i].constantID);
+      if (own != state->constants.end()) std::memcpy(data.data() + given->pMapEntries[i].offset, &own->second, sizeof own->second);
+    }
+    info.pData = data.data();
+  }
+  std::vector<std::byte> data;
+  VkSpecializationInfo info{};
+};
+
 VKAPI_ATTR VkResult VKAPI_CALL createShaderModule(VkDevice device, const VkShaderModuleCreateInfo* info,
                                                   const VkAllocationCallbacks* callbacks, VkShaderModule* module) {
   const std::lock_guard lock(mutex);
@@ -120,6 +138,8 @@ VKAPI_ATTR VkResult VKAPI_CALL createComputePipelines(VkDevice device, VkPipelin
   const std::lock_guard lock(mutex);
   for (uint32_t i = 0; i < count; i++) {
     VkComputePipelineCreateInfo info = infos[i];
+    const Specialisation constants(info.stage.pSpecializationInfo);
+    if (info.stage.pSpecializationInfo != nullptr) info.stage.pSpecializationInfo = &constants.info;
     if (state->statistics) info.flags |= VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
     const std::clock_t start = std::clock();
     const bool spared = state->driver == Driver::IsSpared;
@@ -179,6 +199,8 @@ PipelineWatch::PipelineWatch(VkInstance instance, VkDevice device, PFN_vkGetInst
 PipelineWatch::~PipelineWatch() { delete std::exchange(state, nullptr); }
 
 PFN_vkGetInstanceProcAddr PipelineWatch::entry() { return getInstanceProc; }
+
+void PipelineWatch::specialise(uint32_t constant, uint32_t value) { state->constants[constant] = value; }
 
 std::vector<CompiledPipeline> PipelineWatch::take() { return std::exchange(state->pipelines, {}); }
 

@@ -49,6 +49,9 @@ class PipelineWatch {
   // What the context is to be created with.
   static PFN_vkGetInstanceProcAddr entry();
 
+  // Pipelines created from now on have this value of the specialisation constant (of 32 bits), if they have it at all.
+  void specialise(uint32_t constant, uint32_t value);
+
   // The pipelines created since the last call.
   std::vector<CompiledPipeline> take();
 };

@@ -30,9 +30,6 @@
 
 layout(constant_id = SPEC_NATURAL) const uint NATURAL = 0;
 layout(constant_id = SPEC_SHARED_Q) const uint SHARED_Q = 0;
-layout(constant_id = SPEC_TILES) const uint TILES = TILES_PLAIN | TILES_CAREFUL;
-const bool PLAIN = (TILES & TILES_PLAIN) != 0;
-const bool CAREFUL = (TILES & TILES_CAREFUL) != 0;
 
 const uint BLOCKS_Q = BLOCKS_QK * QUERY_TILES;           // matrices of Q
 const uint BLOCKS_O = BLOCKS_V * QUERY_TILES;            // and of sums

@@ -39,6 +39,9 @@ layout(constant_id = SPEC_COLUMNS) const uint COLUMNS = 8;
 layout(constant_id = SPEC_ROWS_EACH) const uint ROWS_EACH = 4;
 layout(constant_id = SPEC_SUBGROUP_ROWS) const uint SUBGROUP_ROWS = 0;
 layout(constant_id = SPEC_PARTIAL_ROWS) const uint PARTIAL_ROWS = 8;
+layout(constant_id = SPEC_TILES) const uint TILES = TILES_PLAIN | TILES_CAREFUL;
+const bool PLAIN = (TILES & TILES_PLAIN) != 0;
+const bool CAREFUL = (TILES & TILES_CAREFUL) != 0;
 
 const uint QUADS_QK = (HEAD_DIM_QK + 3) / 4;
 const uint QUADS_V = (HEAD_DIM_V + 3) / 4;

@@ -24,11 +24,15 @@
 namespace saccade::compile {
 namespace {
 
+using uint = std::uint32_t;
+#include "attention_params.h"
+
 using inspect::Access, inspect::CompiledPipeline, inspect::Driver, inspect::LogicalDevice;
 
 struct Totals {
   int pipelines = 0, failures = 0, refused = 0;
   double seconds = 0;
+  std::string loops = "all";
   std::set<std::string> modules;
   std::map<std::string, std::string> refusals;  // by the beginning of a module's name, "coopmat_bf16_": why
   std::multiset<std::string> inputs;            // what the driver was given, and what for; threads of a plan make no order
@@ -71,7 +75,7 @@ void compile(LogicalDevice& device, const Case& call, bool usual, Totals& totals
     totals.modules.insert(pipeline.module);
     totals.inputs.insert(fmt::format("{} {} {} {} {} {} {} {} {:x}\n", step.kernel, step.tile, step.chosen && usual, call.isFigure() && usual,
                                      static_cast<int>(call.dtype), call.headDim, call.options, pipeline.module, pipeline.input));
-    fmt::print(to, "{}", statisticsLines(device.context().facts(), call, step, usual, pipeline));
+    fmt::print(to, "{}", statisticsLines(device.context().facts(), call, step, usual, totals.loops, pipeline));
     std::fflush(to);
   }
 }
@@ -119,21 +123,27 @@ int compileAll(Extent extent, Driver driver) {
   return totals.failures > 0 || messages > 0 ? 1 : 0;
 }
 
+// Loops over tiles that a kernel is compiled with, by their names in the line of statistics.
+const std::map<std::string, std::uint32_t> kLoops{{"all", TILES_PLAIN | TILES_CAREFUL}, {"plain", TILES_PLAIN}, {"none", 0}};
+
 // On stderr, where drivers print what they are asked to show of the same pipelines. 1: one of them failed.
-int compileForRates(const Device& opened, Access access, const std::function<std::vector<Case>(const Context&)>& calls) {
+int compileForRates(const Device& opened, Access access, const std::string& loops,
+                    const std::function<std::vector<Case>(const Context&)>& calls) {
   LogicalDevice device(opened, access);
+  if (loops != "all") device.watch().specialise(SPEC_TILES, kLoops.at(loops));
   Totals totals;
+  totals.loops = loops;
   for (const Case& call : calls(device.context())) compile(device, call, true, totals, stderr);
   return totals.failures > 0 ? 1 : 0;
 }
 
-int compileRated() {
+int compileRated(const std::string& loops) {
   const Device opened = Device::open({.validation = false});
-  return compileForRates(opened, Access::Native, ratedCases);
+  return compileForRates(opened, Access::Native, loops, ratedCases);
 }
 
 struct One {
-  std::string kernel, dtype = "f16", options = "plain";
+  std::string kernel, dtype = "f16", options = "plain", loops = "all";
   std::int64_t headDim = 64;
   bool portable = false;
 };
@@ -142,7 +152,8 @@ int compileOne(const One& one) {
   const std::map<std::string, Dtype> dtypes{{"f32", Dtype::F32}, {"f16", Dtype::F16}, {"bf16", Dtype::BF16}};
   const Device opened = Device::open({.validation = false});
   const Case call = caseOf(one.kernel, dtypes.at(one.dtype), one.headDim, one.options);
-  return compileForRates(opened, one.portable ? Access::Portable : Access::Native, [&](const Context&) { return std::vector{call}; });
+  return compileForRates(opened, one.portable ? Access::Portable : Access::Native, one.loops,
+                         [&](const Context&) { return std::vector{call}; });
 }
 
 int run(int argc, char** argv) {
@@ -158,10 +169,12 @@ int run(int argc, char** argv) {
   app.add_option("--dtype", one.dtype, "of the one plan")->check(CLI::IsMember({"f32", "f16", "bf16"}));
   app.add_option("--head-dim", one.headDim, "of the one plan");
   app.add_option("--options", one.options, "of the one plan: plain, ragged, causal, everything, decode, ...");
+  app.add_option("--loops", one.loops, "with --rated or --kernel: over all tiles, plain ones alone, or none")
+      ->check(CLI::IsMember({"all", "plain", "none"}));
   app.add_flag_callback("--causal", [&] { one.options = "causal"; }, "--options causal");
   app.add_flag("--portable", one.portable, "with the modules for devices on which nothing is enabled");
   CLI11_PARSE(app, argc, argv);
-  if (rated) return compileRated();
+  if (rated) return compileRated(one.loops);
   return one.kernel.empty() ? compileAll(extents.at(extent), digest ? Driver::IsSpared : Driver::Compiles) : compileOne(one);
 }
 

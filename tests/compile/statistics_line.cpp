@@ -20,14 +20,14 @@ bool isMain(const StepSize& step, const inspect::CompiledPipeline& pipeline) {
 }  // namespace
 
 std::string statisticsLines(const core::DeviceFacts& facts, const Case& call, const StepSize& step, bool usual,
-                            const inspect::CompiledPipeline& pipeline) {
+                            const std::string& loops, const inspect::CompiledPipeline& pipeline) {
   const bool main = isMain(step, pipeline);
   std::string lines;
   for (const inspect::Executable& executable : pipeline.executables) {
-    lines += fmt::format("STAT device {}; driver {}; kernel {}; tile {}; chosen {}; figure {}; dtype {}; head dim {}; options {}; module {}; main {}; "
+    lines += fmt::format("STAT device {}; driver {}; kernel {}; tile {}; chosen {}; figure {}; dtype {}; head dim {}; options {}; loops {}; module {}; main {}; "
                          "rows {}; columns {}; flop {}; bytes {}; local size {}; seconds {:.3f}; subgroup {}",
                          facts.deviceName, facts.driverInfo, step.kernel, step.tile, step.chosen && usual ? 1 : 0, call.isFigure() && usual ? 1 : 0,
-                         core::dtypeName(static_cast<SaccadeDtype>(call.dtype)), call.headDim, call.options, pipeline.module, main ? 1 : 0,
+                         core::dtypeName(static_cast<SaccadeDtype>(call.dtype)), call.headDim, call.options, loops, pipeline.module, main ? 1 : 0,
                          main ? step.rows : 0, main ? step.columns : 0, main ? step.flop : 0, main ? step.bytes : 0, pipeline.localSize,
                          pipeline.seconds, executable.subgroupSize);
     for (const inspect::Statistic& statistic : executable.statistics) {

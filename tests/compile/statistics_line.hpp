@@ -13,7 +13,8 @@ namespace saccade::compile {
 
 // "STAT device NAME; ...; subgroup 32; SGPRs 128; ...", a line per executable. `usual`: with the access to memory that this device's
 // plans use; else it is neither chosen nor are its figures kept.
+// `loops`: those over tiles with which it was compiled.
 std::string statisticsLines(const core::DeviceFacts& facts, const Case& call, const StepSize& step, bool usual,
-                            const inspect::CompiledPipeline& pipeline);
+                            const std::string& loops, const inspect::CompiledPipeline& pipeline);
 
 }  // namespace saccade::compile
