@@ -380,7 +380,7 @@ bool sharesRowsInSubgroups(const DeviceFacts& facts, const AttentionTile& tile) 
   return tile.columns != 0 && hasNativeAccess(facts) && smallest >= tile.columns && tile.localSize % std::max(largest, 1u) == 0;
 }
 
-AttentionTile weightsTile(const DeviceFacts& facts) { return {subgroupLanes(facts), subgroupLanes(facts), 1}; }
+AttentionTile weightsTile(const DeviceFacts& facts) { return {subgroupLanes(facts), subgroupLanes(facts), 8, 16}; }
 
 AttentionChoice chooseAttention(const DeviceFacts& facts, const AttentionProblem& problem, const std::string& forced,
                                 const TuningTable& tuning) {

@@ -14,7 +14,7 @@ struct AttentionTile {
   uint32_t localSize;     // invocations per work-group
   uint32_t rows;          // query rows per work-group
   uint32_t keys;          // keys per step
-  uint32_t channels = 0;  // scalar_tiled: channels staged at a time
+  uint32_t channels = 0;  // scalar_tiled, weights: channels at a time
   uint32_t fold = 1;      // query heads per work-group, localSize / fold rows of each
   uint32_t splits = 1;    // work-groups that share the keys of a block of rows
   bool widened = false;   // K and V are first copied as fp32

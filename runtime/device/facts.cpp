@@ -94,6 +94,10 @@ bool hasNativeAccess(const DeviceFacts& facts) {
          (facts.subgroupOperations & kNativeOperations) == kNativeOperations;
 }
 
+bool hasNativeQuads(const DeviceFacts& facts) {
+  return hasNativeAccess(facts) && (facts.subgroupOperations & VK_SUBGROUP_FEATURE_QUAD_BIT) != 0;
+}
+
 std::string subgroupSizeRefusal(const DeviceFacts& facts, uint32_t size) {
   if (facts.subgroupSizeControl) {
     if (std::has_single_bit(size) && size >= facts.minSubgroupSize && size <= facts.maxSubgroupSize) return "";

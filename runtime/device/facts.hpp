@@ -18,6 +18,9 @@ DeviceFacts queryFacts(const InstanceFunctions& functions, VkPhysicalDevice phys
 // Whether kernels compiled with NATIVE=1 (shaders/variants.cmake) run here.
 bool hasNativeAccess(const DeviceFacts& facts);
 
+// The same, and subgroup quad operations.
+bool hasNativeQuads(const DeviceFacts& facts);
+
 // Why a shader cannot rely on subgroups of `size` here; "" if it can.
 std::string subgroupSizeRefusal(const DeviceFacts& facts, uint32_t size);
 

@@ -100,7 +100,7 @@ const KernelEntry kRegistry[] = {
     {"combine", SACCADE_OPERATOR_ATTENTION, "merges what the work-groups of split_kv and flash_decode found", false, anywhere},
     {"weights", SACCADE_OPERATOR_ATTENTION,
      "attention weights in two passes over the keys, no scores stored; runs beside the kernel that computes out", false, anywhere,
-     kUnrolledRows},
+     kUnrolledRows | 1u << SPEC_CHANNELS},
     {"matmul_rows", SACCADE_OPERATOR_MATMUL,
      "one row of a per invocation, b streamed through uniform loads; for CPU devices and small subgroups", true, anywhere},
     {"matmul_tiled", SACCADE_OPERATOR_MATMUL,

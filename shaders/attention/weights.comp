@@ -3,23 +3,46 @@
 // Attention weights as an output, one query row per invocation. A first pass over the keys finds the row's maximum and
 // sum, a second computes the same scores again, bit for bit, and writes exp(score - maximum) / sum. No score is stored, and
 // nothing is read from the kernel that computes `out`, so the two run without a barrier.
+//
+// KEYS keys share what is read of Q, CHANNELS channels at a time: a whole row of Q would take all registers of many GPUs, and as
+// unrolled code drivers of CPUs twice the time to compile.
 
 #extension GL_GOOGLE_include_directive : require
 #include "attention.glsl"
 
-vec4 q[QUADS_QK];
+const uint CHUNKS = (HEAD_DIM_QK + CHANNELS - 1) / CHANNELS;
+const uint QUADS = CHUNKS > 1 ? CHANNELS / 4 : QUADS_QK;  // of a chunk
 
-float scoreOf(const AttentionParams p, const Block b, uint row, uint key) {
-  Address kRow = keyRowOfK(p, b, key);
-  float s = 0.0;
-  [[unroll]] for (uint d = 0; d < QUADS_QK; d++) {
-    vec4 k = loadKeyQuad(kRow, d, HEAD_DIM_QK);
-    s = fma(q[d].x, k.x, s);
-    s = fma(q[d].y, k.y, s);
-    s = fma(q[d].z, k.z, s);
-    s = fma(q[d].w, k.w, s);
+vec4 q[QUADS];
+float s[KEYS];  // final scores
+
+void loadQ(const AttentionParams p, Address qRow, uint chunk) {
+  [[unroll]] for (uint d = 0; d < QUADS; d++) q[d] = loadQuad(qRow, chunk * QUADS + d, HEAD_DIM_QK) * p.scale;
+}
+
+// The scores of keys from `first` on, -inf of those past the last one.
+void score(const AttentionParams p, const Block b, Address qRow, uint row, uint first) {
+  [[unroll]] for (uint j = 0; j < KEYS; j++) s[j] = 0.0;
+  for (uint chunk = 0; chunk < CHUNKS; chunk++) {
+    if (CHUNKS > 1) loadQ(p, qRow, chunk);
+    [[unroll]] for (uint j = 0; j < KEYS; j++) {
+      Address kRow = keyRowOfK(p, b, first + j);
+      [[unroll]] for (uint d = 0; d < QUADS; d++) {
+        vec4 k = loadKeyQuad(kRow, chunk * QUADS + d, HEAD_DIM_QK);
+        [[unroll]] for (uint i = 0; i < 4; i++) s[j] = fma(q[d][i], k[i], s[j]);
+      }
+    }
   }
-  return finalScore(p, b, row, key, s * keyScaleOfK(p, b, key));
+  [[unroll]] for (uint j = 0; j < KEYS; j++) s[j] = finalScore(p, b, row, first + j, s[j] * keyScaleOfK(p, b, first + j));
+}
+
+// Adds the weights of the keys to the sum. Returns what they are relative to, the largest score so far.
+float addWeights(float maximum, inout float total) {
+  float largest = maximum;
+  [[unroll]] for (uint j = 0; j < KEYS; j++) largest = max(largest, s[j]);
+  total *= weightOf(maximum, safeMaximum(largest));
+  [[unroll]] for (uint j = 0; j < KEYS; j++) total += weightOf(s[j], safeMaximum(largest));
+  return largest;
 }
 
 void main() {
@@ -29,30 +52,26 @@ void main() {
   uint safeRow = min(row, b.rowLimit - 1u);
 
   Address qRow = queryRow(p, b, safeRow);
-  [[unroll]] for (uint d = 0; d < QUADS_QK; d++) q[d] = loadQuad(qRow, d, HEAD_DIM_QK) * p.scale;
+  if (CHUNKS == 1) loadQ(p, qRow, 0u);
 
-  float maximum = firstMaximum(b);
-  float total = firstTotal(maximum);
-  for (uint key = b.keysBegin; key < b.keysEnd; key++) {
-    float s = scoreOf(p, b, safeRow, key);
-    float largest = max(maximum, s);
-    float reference = safeMaximum(largest);
-    total = fma(total, weightOf(maximum, reference), weightOf(s, reference));
-    maximum = largest;
-  }
-
-  bool empty = total == 0.0 || row >= b.seqlenQ;
-  float reference = safeMaximum(maximum);
-  float inverse = 1.0 / total;
   Address probsRow = tensorAddress(push.buffers[BUFFER_PROBS],
                                    b.batch * p.probsStrideB + b.head * p.probsStrideH + safeRow * p.probsStrideT);
-  for (uint key = 0; key < p.seqlenK; key++) {
-    float weight = 0.0;
-    if (key >= b.keysBegin && key < b.keysEnd) {
-      float s = scoreOf(p, b, safeRow, key);
-      // A hidden key has weight 0 even in a row whose sum is NaN.
-      if (!empty && s != -kInfinity) weight = weightOf(s, reference) * inverse;
+  float maximum = firstMaximum(b);
+  float total = firstTotal(maximum);
+  // One loop for both passes, so that the scores of both are the same code.
+  [[dont_unroll]] for (uint writing = 0; writing < 2; writing++) {
+    uint begin = writing != 0u ? 0u : b.keysBegin, end = writing != 0u ? p.seqlenK : b.keysEnd;
+    bool empty = total == 0.0 || row >= b.seqlenQ;
+    float inverse = 1.0 / total;
+    for (uint first = begin; first < end; first += KEYS) {
+      bool seen = first + KEYS > b.keysBegin && first < b.keysEnd;
+      if (seen) score(p, b, qRow, safeRow, first);
+      if (writing == 0u) maximum = addWeights(maximum, total);
+      [[unroll]] for (uint j = 0; j < KEYS; j++) {
+        // A hidden key has weight 0 even in a row whose sum is NaN.
+        float weight = seen && !empty && s[j] != -kInfinity ? weightOf(s[j], safeMaximum(maximum)) * inverse : 0.0;
+        if (writing != 0u && row < b.rowLimit && first + j < p.seqlenK) storeElement(tensorAddress(probsRow, first + j), 0u, weight);
+      }
     }
-    if (row < b.rowLimit) storeElement(tensorAddress(probsRow, key), 0u, weight);
   }
 }
