@@ -80,22 +80,28 @@ AttentionTile scalarTiledTile(const DeviceFacts& facts, const AttentionProblem& 
   const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
   constexpr uint32_t kAll = UINT32_MAX;
   if (isCpu(facts)) return tileOf(32, 8, 1, 32, 64);  // short code: see PRODUCTS in the shader
-  // Where shared memory of 64 KiB speaks of many registers too, blocks of 8 x 8: in subgroups of 32 three of them or more find room
-  // beside each other. Where subgroups are wider, so are work-groups, and two subgroups need smaller blocks for that.
-  if (facts.maxComputeSharedMemorySize >= 65536 && maxLocalSize(facts) >= 256 && problem.q.dtype == SACCADE_DTYPE_F16 && widest <= 128) {
-    if (facts.minSubgroupSize >= 64) {
-      // GPUs without narrower subgroups convert fp16 at a quarter of the rate of products, and have no instruction that does both.
-      // Those without fp16 arithmetic are older still, and of such large work-groups keep one subgroup resident where two have room.
-      if (maxLocalSize(facts) >= 512 && hasNativeAccess(facts) && facts.shaderFloat16) {
-        AttentionTile tile = tileOf(512, 8, widest <= 64 ? 2 : 1, 32, kAll);
-        tile.wide = 1;
-        return tile;
-      }
-      return widest <= 64 ? tileOf(256, 8, 4, 32, kAll) : tileOf(256, 8, 2, 32, kAll);
-    }
-    AttentionTile tile = widest <= 64 ? tileOf(128, 8, 8, 32, kAll) : tileOf(192, 16, 8, 64, kAll);
+  // Where shared memory of 64 KiB speaks of many registers too: of subgroups of 32 three or more, of wider ones two shall find room
+  // beside each other, so that work-groups are the larger the more a block takes of shared memory.
+  const bool half = problem.q.dtype == SACCADE_DTYPE_F16, wideSubgroups = facts.minSubgroupSize >= 64;
+  const bool large = facts.maxComputeSharedMemorySize >= 65536;
+  if (large && maxLocalSize(facts) >= 256 && widest <= 128 && !wideSubgroups && (half || hasNativeQuads(facts))) {
+    AttentionTile tile = half ? (widest <= 64 ? tileOf(128, 8, 8, 32, kAll) : tileOf(192, 16, 8, 64, kAll))
+                              : tileOf(256, widest <= 64 ? 8 : 16, 4, 32, kAll);
+    if (!half) tile.wide = 1;
     if (subgroupSizeRefusal(facts, 32).empty()) tile.subgroupSize = 32;
     return tile;
+  }
+  // GPUs without narrower subgroups convert fp16 at a quarter of the rate of products, and have no instruction that does both.
+  if (large && maxLocalSize(facts) >= 512 && widest <= 128 && wideSubgroups && hasNativeQuads(facts) && facts.shaderFloat16) {
+    AttentionTile tile = widest <= 32 ? tileOf(512, 8, 2, 32, kAll) : tileOf(512, widest <= 64 ? 16 : 32, 4, 32, kAll);
+    tile.wide = 1;
+    return tile;
+  }
+  // Those without fp16 arithmetic are older still, and of such large work-groups keep one subgroup resident where two have room.
+  if (wideSubgroups && maxLocalSize(facts) >= 256 && widest <= 128 && (large || !facts.shaderFloat16)) {
+    for (const AttentionTile& tile : {tileOf(256, 8, 4, 32, kAll), tileOf(256, 8, 2, 32, kAll), tileOf(256, 8, 1, 32, 64)}) {
+      if (tiledSharedBytes(facts, problem, tile) <= 32768) return tile;
+    }
   }
   for (const AttentionTile& tile : {tileOf(128, 16, widest <= 64 ? 4 : 2, 64, kAll), tileOf(128, 8, 2, 32, 128), tileOf(128, 8, 2, 32, 64)}) {
     if (tiledSharedBytes(facts, problem, tile) <= facts.maxComputeSharedMemorySize) return tile;
@@ -274,7 +280,8 @@ std::vector<AttentionTile> otherTiledTiles(const DeviceFacts& facts, const Atten
     }
   }
   if (builtIn.wide != 0) {
-    for (const uint32_t rowsEach : {1u, 2u, 4u}) add(256, 8, rowsEach, 32, 1);
+    for (const uint32_t rowsEach : {1u, 2u, 4u}) add(512, 8, rowsEach, 32, 1);
+    for (const uint32_t columns : {16u, 32u}) add(256, columns, 4, 32, 1);
   }
   return tiles;
 }
@@ -293,12 +300,17 @@ std::string settleSplitKv(const DeviceFacts&, const AttentionProblem& problem, A
 }
 
 std::string settleTiled(const DeviceFacts& facts, const AttentionProblem& problem, AttentionTile& tile) {
-  if (tile.keys % (4 * tile.columns) != 0) return formatted("keys is {}, not a multiple of {}, four for each of the columns", tile.keys, 4 * tile.columns);
+  if (!std::has_single_bit(tile.columns)) return formatted("columns is {}, not a power of 2", tile.columns);
+  const uint32_t keysEach = tile.keys / tile.columns;
+  const bool fewKeys = tile.wide != 0 && (keysEach == 1 || keysEach == 2);
+  if (tile.keys % tile.columns != 0 || (!fewKeys && keysEach % 4 != 0)) {
+    return formatted("keys is {}, not a multiple of {}, four for each of the columns", tile.keys, 4 * tile.columns);
+  }
   if (tile.channels % (4 * tile.columns) != 0) {
     return formatted("channels is {}, not a multiple of {}, four for each of the columns", tile.channels, 4 * tile.columns);
   }
-  if (tile.wide != 0 && (problem.q.dtype != SACCADE_DTYPE_F16 || !hasNativeAccess(facts))) {
-    return "wide is 1, which is for f16 on devices with 64-bit integers, 8- and 16-bit storage and subgroup votes";
+  if (tile.wide != 0 && !hasNativeQuads(facts)) {
+    return "wide is 1, which is for devices with 64-bit integers, 8- and 16-bit storage, subgroup votes and quad operations";
   }
   if (tile.localSize % tile.columns != 0) return formatted("local_size is {}, not a multiple of the {} columns", tile.localSize, tile.columns);
   if (tile.subgroupSize != 0 && tile.localSize % tile.subgroupSize != 0) tile.subgroupSize = 0;
@@ -335,9 +347,9 @@ constexpr Field kDecodeFields[] = {{"local_size", &AttentionTile::localSize, 16,
                                    {"keys", &AttentionTile::keys, 1, 512, 1},
                                    {"splits", &AttentionTile::splits, 1, 1024, 1}};
 constexpr Field kTiledFields[] = {{"local_size", &AttentionTile::localSize, 32, 1024, 32},
-                                  {"columns", &AttentionTile::columns, 8, 16, 8},
+                                  {"columns", &AttentionTile::columns, 8, 32, 8},
                                   {"rows_each", &AttentionTile::rowsEach, 1, 8, 1},
-                                  {"keys", &AttentionTile::keys, 32, 128, 32},
+                                  {"keys", &AttentionTile::keys, 8, 128, 8},
                                   {"channels", &AttentionTile::channels, 32, 256, 32},
                                   {"wide", &AttentionTile::wide, 0, 1, 1}};
 

@@ -31,8 +31,8 @@ const char* needsWorkGroup128(const DeviceFacts& facts) {
   return "";
 }
 
-const char* needsNativeAccess(const DeviceFacts& facts) {
-  if (!hasNativeAccess(facts)) return "needs 64-bit integers, 8- and 16-bit storage and subgroup votes";
+const char* needsNativeQuads(const DeviceFacts& facts) {
+  if (!hasNativeQuads(facts)) return "needs 64-bit integers, 8- and 16-bit storage, subgroup votes and quad operations";
   return needsWorkGroup128(facts);
 }
 
@@ -94,8 +94,9 @@ const KernelEntry kRegistry[] = {
      "coopmat whose weights are converted from sums to operands, without shared memory between the products", true, needsConversions, 0,
      "coopmat2", kConversions, true},
     {"scalar_tiled_wide", SACCADE_OPERATOR_ATTENTION,
-     "scalar_tiled with fp16 as fp32 in shared memory, for GPUs that convert slowly", false, needsNativeAccess, kUnrolledTiles,
-     "scalar_tiled_wide", "64-bit integers, 8- and 16-bit storage, subgroup votes, and what scalar_tiled needs"},
+     "scalar_tiled with fp32 in shared memory, which quads of invocations read for each other, for GPUs whose subgroups are of 64", false,
+     needsNativeQuads, kUnrolledTiles, "scalar_tiled_wide",
+     "64-bit integers, 8- and 16-bit storage, subgroup votes and quad operations, and what scalar_tiled needs"},
     {"widen", SACCADE_OPERATOR_ATTENTION, "copies K and V as fp32 for widened_rows", false, anywhere},
     {"combine", SACCADE_OPERATOR_ATTENTION, "merges what the work-groups of split_kv and flash_decode found", false, anywhere},
     {"weights", SACCADE_OPERATOR_ATTENTION,

@@ -9,7 +9,8 @@
 //   P V      invocation (y, x) has the same rows and pieces x, x + COLUMNS, ... of four channels each
 //
 // Q, K, V and the weights stand in shared memory in pieces (pieces.glsl); K and V take turns in one place. An invocation writes the
-// weights of its keys side by side, so that column x * KEYS_EACH + j of the weights is key x + j * COLUMNS.
+// weights of its keys side by side, so that column x * KEYS_EACH + j of the weights is key x + j * COLUMNS. What neighbours read of
+// Q and of the weights is the same.
 //
 // Tiles of which every row sees every key have a loop of their own, with no test of visibility in it and powers of 2. It takes finite
 // scores for granted; where that was wrong, everything is done again by the second loop, which is for the other tiles: there a hidden
@@ -18,15 +19,21 @@
 #extension GL_GOOGLE_include_directive : require
 #include "attention.glsl"
 #include "pieces.glsl"
+#if WIDE
+#extension GL_KHR_shader_subgroup_quad : require
+#endif
 
 const uint ROWS = LOCAL_SIZE / COLUMNS * ROWS_EACH;
-const uint KEYS_EACH = KEYS / COLUMNS;  // a multiple of four
+const uint KEYS_EACH = KEYS / COLUMNS;  // a multiple of four; with WIDE 1 and 2 as well
 const uint PIECES = CHANNELS / 4;       // of a row, staged at a time; a multiple of COLUMNS
 const uint PIECES_EACH = (PIECES + COLUMNS - 1) / COLUMNS;
 const uint CHUNKS_QK = (HEAD_DIM_QK + CHANNELS - 1) / CHANNELS;
 const uint CHUNKS_V = (HEAD_DIM_V + CHANNELS - 1) / CHANNELS;
 const uint PIECES_QK = CHUNKS_QK > 1 ? PIECES : (HEAD_DIM_QK + 3) / 4;  // of a chunk; past the head dim they are 0
 const uint PIECES_V = CHUNKS_V > 1 ? PIECES : (HEAD_DIM_V + 3) / 4;
+// Whole tiles that can be read by units have a loop to themselves. Small blocks belong to devices with fewer registers, for which one
+// loop is better than two.
+const bool UNITS_ALONE = WIDE != 0 ? true : ROWS_EACH >= 8;
 const uint PITCH = PIECES + 1;  // odd: what neighbours read lies in different banks
 const uint WEIGHT_PITCH = KEYS / 4 + 1;
 const uint PARTS = ROWS * COLUMNS * (1 - SUBGROUP_ROWS) + 1;
@@ -49,7 +56,7 @@ float exactTotal[ROWS_EACH];  // the same before they were rounded, for the log-
 
 #if NATIVE
 #define OVER_NEIGHBOURS(operation, value) \
-  (COLUMNS == 4 ? operation(value, 4) : COLUMNS == 8 ? operation(value, 8) : operation(value, 16))
+  (COLUMNS == 8 ? operation(value, 8) : COLUMNS == 16 ? operation(value, 16) : operation(value, 32))
 #else
 #define OVER_NEIGHBOURS(operation, value) (value)
 #endif
@@ -161,11 +168,35 @@ uint firstUnit(const uint pieces, uint strideBytes) {
 
 // ---- Products
 
+// A piece of each of an invocation's rows. With WIDE what shared memory gives is what counts: there the four neighbours of a quad read
+// a row each, and hand them round.
+#if WIDE
+const bool QUADS = ROWS_EACH % 4 == 0 ? SUBGROUP_ROWS != 0 : false;
+#define OF_QUAD(value, r)                                                                            \
+  (r == 0 ? subgroupQuadBroadcast(value, 0) : r == 1 ? subgroupQuadBroadcast(value, 1)               \
+          : r == 2 ? subgroupQuadBroadcast(value, 2) : subgroupQuadBroadcast(value, 3))
+#else
+const bool QUADS = false;
+#define OF_QUAD(value, r) (value)
+#endif
+#define READ_ROWS(rows, tile, at, pitch)                                                                       \
+  vec4 rows[ROWS_EACH];                                                                                        \
+  if (QUADS) {                                                                                                 \
+    [[unroll]] for (uint n = 0; n < ROWS_EACH; n += 4) {                                                       \
+      vec4 own = widened(tile[at + x % 4 * pitch + n * pitch]);                                                \
+      [[unroll]] for (uint r = 0; r < 4 && n + r < ROWS_EACH; r++) rows[n + r] = OF_QUAD(own, r);              \
+    }                                                                                                          \
+  } else {                                                                                                     \
+    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) rows[r] = widened(tile[at + r * pitch]);                   \
+  }
+
 // Products in the code of an iteration, if the sizes allow. Small blocks belong to devices whose registers would not hold what a
 // compiler loads ahead; one row each to CPU devices, which compile slowly.
 const uint PRODUCTS = ROWS_EACH < 8 ? 64 : 1024;
 const uint ALLOWED_QK = PRODUCTS / (4 * ROWS_EACH * KEYS_EACH);
-const uint ALLOWED_V = PRODUCTS / (4 * ROWS_EACH * KEYS_EACH * PIECES_EACH);
+const uint LEAST_V = KEYS_EACH < 4 ? 4 / KEYS_EACH : 1;  // weights are read for four keys at a time
+const uint ALLOWED_V = LEAST_V > PRODUCTS / (4 * ROWS_EACH * KEYS_EACH * PIECES_EACH)
+                           ? LEAST_V : PRODUCTS / (4 * ROWS_EACH * KEYS_EACH * PIECES_EACH);
 #define IF_ALLOWED(n, size, allowed, otherwise) (n <= allowed ? (size % n == 0 ? n : otherwise) : otherwise)
 const uint UNROLL_QK_2 = IF_ALLOWED(2, PIECES_QK, ALLOWED_QK, 1);
 const uint UNROLL_QK_4 = IF_ALLOWED(4, PIECES_QK, ALLOWED_QK, UNROLL_QK_2);
@@ -181,12 +212,12 @@ void addProducts() {
     [[unroll]] for (uint u = 0; u < UNROLL_QK; u++) {
       Piece k[KEYS_EACH];
       [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) k[j] = kvTile[kAt + c + (j * COLUMNS * PITCH + u)];
+      READ_ROWS(q, qTile, qAt + c + u, PITCH)
       [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-        vec4 q = widened(qTile[qAt + c + (r * PITCH + u)]);
         [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
           vec4 other = widened(k[j]);
           float score = s[r * KEYS_EACH + j];
-          [[unroll]] for (uint i = 0; i < 4; i++) score = q[i] * other[i] + score;
+          [[unroll]] for (uint i = 0; i < 4; i++) score = q[r][i] * other[i] + score;
           s[r * KEYS_EACH + j] = score;
         }
       }
@@ -199,10 +230,7 @@ void addValues(uint chunk) {
   uint weightAt = y * (ROWS_EACH * WEIGHT_PITCH);
   for (uint t = 0; t < COLUMNS; t += UNROLL_V) {
     [[unroll]] for (uint c = 0; c < UNROLL_V * KEYS_EACH; c += 4) {
-      vec4 w[ROWS_EACH];
-      [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-        w[r] = widened(weights[weightAt + t * (KEYS_EACH / 4) + (r * WEIGHT_PITCH + c / 4)]);
-      }
+      READ_ROWS(w, weights, weightAt + t * KEYS_EACH / 4 + c / 4, WEIGHT_PITCH)
       [[unroll]] for (uint i = 0; i < 4; i++) {
         uint key = (c + i) / KEYS_EACH + (c + i) % KEYS_EACH * COLUMNS;  // from t on
         [[unroll]] for (uint n = 0; n < PIECES_EACH; n++) {
@@ -253,6 +281,17 @@ void rescale(uint r, float factor) {
 
 // The weights of this invocation's keys of a row go to shared memory and into the sums of weights.
 void putWeights(uint r) {
+#if WIDE
+  if (KEYS_EACH < 4) {
+    [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
+      float w = s[r * KEYS_EACH + j];
+      weights[y * (ROWS_EACH * WEIGHT_PITCH) + r * WEIGHT_PITCH + (x * KEYS_EACH + j) / 4][(x * KEYS_EACH + j) % 4] = w;
+      if (LSE != 0) exactTotal[r] += w;
+      total[r] += w;
+    }
+    return;
+  }
+#endif
   [[unroll]] for (uint j = 0; j < KEYS_EACH; j += 4) {
     uint at = r * KEYS_EACH + j;
     vec4 w = vec4(s[at], s[at + 1], s[at + 2], s[at + 3]);
@@ -345,15 +384,14 @@ void main() {
   uint wholeBegin = b.keysBegin + (b.plainBegin - b.keysBegin + KEYS - 1u) / KEYS * KEYS;
   uint wholeEnd = wholeBegin;
   // Scales with which neither products nor scores of finite inputs are lost.
-  bool inRange = CHUNKS_QK == 1 && CHUNKS_V == 1 && KV_DTYPE == 0 && scale > 1e-30 && scale < 1e15;
+  bool inRange = PLAIN && CHUNKS_QK == 1 && CHUNKS_V == 1 && KV_DTYPE == 0 && scale > 1e-30 && scale < 1e15;
   uint plainEnd = min(b.plainEnd, keysEnd);
   if (inRange && plainEnd > wholeBegin) wholeEnd += (plainEnd - wholeBegin) / KEYS * KEYS;
   if (wholeEnd > wholeBegin) {
-    // Strides for which a tile's offsets stay below 2^32. Large blocks have a loop without the other way to read; small ones belong to
-    // devices with fewer registers, for which one loop is better than two.
+    // Strides for which a tile's offsets stay below 2^32.
     bool simple = aligned && max(p.kStrideT, p.vStrideT) < (1u << 22), ordinary;
-    if (ROWS_EACH >= 8 && simple) ordinary = addWholeTiles(p, b, wholeBegin, wholeEnd, scale, true);
-    else ordinary = addWholeTiles(p, b, wholeBegin, wholeEnd, scale, ROWS_EACH >= 8 ? false : simple);
+    if (UNITS_ALONE && simple) ordinary = addWholeTiles(p, b, wholeBegin, wholeEnd, scale, true);
+    else ordinary = addWholeTiles(p, b, wholeBegin, wholeEnd, scale, UNITS_ALONE ? false : simple);
     barrier();
     if (lane == 0u) flag = 0u;
     barrier();
@@ -366,7 +404,7 @@ void main() {
   }
 
   // ---- The other tiles
-  for (uint first = b.keysBegin; first < keysEnd; first += KEYS) {
+  for (uint first = b.keysBegin; CAREFUL && first < keysEnd; first += KEYS) {
     if (first == wholeBegin) {
       first = wholeEnd;
       if (first >= keysEnd) break;

@@ -34,8 +34,10 @@ Piece narrowed(vec4 x) { return Piece(packHalf2x16(x.xy), packHalf2x16(x.zw)); }
 Piece pieceOfUnit(uvec4 bits, uint i) { return i == 0u ? bits.xy : bits.zw; }
 Piece loadPiece(Address row, uint piece, const uint headDim) {
   Piece x = Piece(0u);
+  if (headDim == 0) return x;
   [[unroll]] for (uint i = 0; i < 4; i++) {
-    if (4 * piece + i < headDim) x[i / 2] |= loadRaw(row, 4 * piece + i) << (i % 2 * 16);
+    uint bits = loadRaw(row, min(4 * piece + i, headDim - 1));
+    x[i / 2] |= (4 * piece + i < headDim ? bits : 0u) << (i % 2 * 16);
   }
   return x;
 }
@@ -58,8 +60,10 @@ Piece pieceOfUnit(uvec4 bits, uint i) {
 #endif
 Piece loadPiece(Address row, uint piece, const uint headDim) {
   Piece x = Piece(0.0);
+  if (headDim == 0) return x;
   [[unroll]] for (uint i = 0; i < 4; i++) {
-    if (4 * piece + i < headDim) x[i] = loadElement(row, 4 * piece + i);
+    float element = loadElement(row, min(4 * piece + i, headDim - 1));
+    if (4 * piece + i < headDim) x[i] = element;
   }
   return x;
 }

@@ -262,7 +262,7 @@ std::vector<Case> cases(const Context& context, bool usual, Extent extent) {
   if (usual && core::hasNativeAccess(context.facts())) {
     for (const char* form : {"wide=0", "wide=1"}) {
       const std::string tile = fmt::format("scalar_tiled {} local_size=128 columns=8 rows_each=2 keys=32 channels=32", form);
-      addAttention(all, tile, Dtype::F16, 64, {"everything"});
+      for (const Dtype dtype : kDtypes) addAttention(all, tile, dtype, 64, {"everything"});
     }
   }
   if (extent == Extent::Figures) std::erase_if(all, [](const Case& call) { return !call.isFigure(); });

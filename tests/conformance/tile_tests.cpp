@@ -20,6 +20,10 @@ struct Tile {
 constexpr const char* kEightRows = "scalar_tiled local_size=32 columns=8 rows_each=8 keys=32 channels=64";
 constexpr const char* kSixteenColumns = "scalar_tiled local_size=64 columns=16 rows_each=4 keys=64 channels=64";
 constexpr const char* kWide = "scalar_tiled wide=1 local_size=128 columns=8 rows_each=2 keys=32 channels=64";
+constexpr const char* kQuads = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=4 keys=32 channels=64";
+constexpr const char* kQuadsOfTwoKeys = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=8 keys=16 channels=64";
+constexpr const char* kQuadsOfOneKey = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=4 keys=8 channels=128";
+constexpr const char* kManyColumns = "scalar_tiled wide=1 local_size=64 columns=32 rows_each=4 keys=32 channels=128";
 constexpr const char* kWideOfOneRow = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=1 keys=32 channels=128";
 
 constexpr Tile kTiles[] = {
@@ -29,6 +33,14 @@ constexpr Tile kTiles[] = {
     {"16_columns", kSixteenColumns, "scalar_tiled", io::DType::BF16, 64},
     {"wide", kWide, "scalar_tiled_wide", io::DType::F16, 64},
     {"wide", kWide, "scalar_tiled_wide", io::DType::F16, 20},
+    {"wide", kWide, "scalar_tiled_wide", io::DType::F32, 64},
+    {"quads", kQuads, "scalar_tiled_wide", io::DType::F32, 64},
+    {"quads", kQuads, "scalar_tiled_wide", io::DType::F16, 50},
+    {"quads_of_two_keys", kQuadsOfTwoKeys, "scalar_tiled_wide", io::DType::F16, 64},
+    {"quads_of_two_keys", kQuadsOfTwoKeys, "scalar_tiled_wide", io::DType::BF16, 40},
+    {"quads_of_one_key", kQuadsOfOneKey, "scalar_tiled_wide", io::DType::F16, 128},
+    {"quads_of_one_key", kQuadsOfOneKey, "scalar_tiled_wide", io::DType::F32, 100},
+    {"many_columns", kManyColumns, "scalar_tiled_wide", io::DType::F16, 128},
     {"wide_of_one_row", kWideOfOneRow, "scalar_tiled_wide", io::DType::F16, 128},
     {"wide_of_one_row", kWideOfOneRow, "scalar_tiled_wide", io::DType::F16, 37},
 };

@@ -312,8 +312,10 @@ TEST(ScalarTiled, TakesItsTileFromTheFactsOfTheDevice) {
   EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 64), "scalar_tiled local_size=128 columns=8 rows_each=8 keys=32 channels=64 wide=0 subgroup=32");
   EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 128), "scalar_tiled local_size=192 columns=16 rows_each=8 keys=64 channels=128 wide=0 subgroup=32");
   EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 256), "scalar_tiled local_size=128 columns=16 rows_each=2 keys=64 channels=256 wide=0 subgroup=0");
-  EXPECT_EQ(tileOn("vega10", SACCADE_DTYPE_F16, 64), "scalar_tiled local_size=512 columns=8 rows_each=2 keys=32 channels=64 wide=1 subgroup=0");
-  EXPECT_EQ(tileOn("vega10", SACCADE_DTYPE_F16, 128), "scalar_tiled local_size=512 columns=8 rows_each=1 keys=32 channels=128 wide=1 subgroup=0");
+  EXPECT_EQ(tileOn("vega10", SACCADE_DTYPE_F16, 64), "scalar_tiled local_size=512 columns=16 rows_each=4 keys=32 channels=64 wide=1 subgroup=0");
+  EXPECT_EQ(tileOn("vega10", SACCADE_DTYPE_F16, 128), "scalar_tiled local_size=512 columns=32 rows_each=4 keys=32 channels=128 wide=1 subgroup=0");
+  EXPECT_EQ(tileOn("vega10", SACCADE_DTYPE_F32, 32), "scalar_tiled local_size=512 columns=8 rows_each=2 keys=32 channels=32 wide=1 subgroup=0");
+  EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F32, 128), "scalar_tiled local_size=256 columns=16 rows_each=4 keys=32 channels=128 wide=1 subgroup=32");
   EXPECT_EQ(tileOn("tgl", SACCADE_DTYPE_F16, 128), "scalar_tiled local_size=128 columns=16 rows_each=2 keys=64 channels=128 wide=0 subgroup=0");
   EXPECT_EQ(tileOn("mali_g615", SACCADE_DTYPE_F32, 128), "scalar_tiled local_size=128 columns=8 rows_each=2 keys=32 channels=32 wide=0 subgroup=0");
   EXPECT_EQ(tileOn("lavapipe_26_1", SACCADE_DTYPE_F32, 64), "scalar_tiled local_size=32 columns=8 rows_each=1 keys=32 channels=64 wide=0 subgroup=0");
@@ -343,7 +345,7 @@ TEST(Registry, HasAShaderOfEveryDtypeForEveryKernel) {
     for (const SaccadeDtype dtype : kDtypes) {
       // Those on matrix units multiply what the units take; what is converted is fp16.
       const std::string_view name = entry.name;
-      const bool forF16 = name.find("coopmat") != std::string_view::npos || name == "scalar_tiled_wide";
+      const bool forF16 = name.find("coopmat") != std::string_view::npos;
       const bool made = !forF16 || dtype == SACCADE_DTYPE_F16;
       for (const FakeDevice& device : fakeDevices()) {
         if (*entry.deviceRefusal(device.facts) != '\0') continue;

@@ -196,7 +196,7 @@ TEST(KernelRequest, WithATileThatCannotRunIsRefused) {
   };
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "keys is 17, but must be 1 to 16", refusalFor("scalar_rows keys=17"));
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "fold is 9, more than the 8", refusalFor("split_kv local_size=8 fold=9"));
-  EXPECT_PRED_FORMAT2(testing::IsSubstring, "keys is 24, but must be 32 to 128 in steps of 32", refusalFor("scalar_tiled keys=24"));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "keys is 20, but must be 8 to 128 in steps of 8", refusalFor("scalar_tiled keys=20"));
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "it has: local_size, keys", refusalFor("scalar_rows splits=2"));
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "columns is 12, not a power of 2", refusalFor("flash_decode columns=12"));
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "local_size is 100, but must be 16 to 256", refusalFor("flash_decode local_size=100"));
