@@ -2,7 +2,7 @@
 # The one table of shader variants: every SPIR-V module of the library with its defines.
 #
 # DTYPE   storage type of the tensors: 0 fp32, 1 fp16, 2 bf16. Arithmetic is fp32 throughout.
-# NATIVE  1: uses 8- and 16-bit storage, 64-bit integers and subgroup votes, where the device has them all
+# NATIVE  1: uses 8- and 16-bit storage, 64-bit integers and subgroup operations, where the device has them all
 #         0: needs nothing beyond Vulkan 1.2 and buffer device addresses
 #
 # WIDE 1: of scalar_tiled.comp, its form with fp32 in shared memory that quads of invocations read for each other

@@ -84,7 +84,7 @@ AttentionTile scalarTiledTile(const DeviceFacts& facts, const AttentionProblem& 
   // beside each other, so that work-groups are the larger the more a block takes of shared memory.
   const bool half = problem.q.dtype == SACCADE_DTYPE_F16, wideSubgroups = facts.minSubgroupSize >= 64;
   const bool large = facts.maxComputeSharedMemorySize >= 65536;
-  if (large && maxLocalSize(facts) >= 256 && widest <= 128 && !wideSubgroups && (half || hasNativeQuads(facts))) {
+  if (large && maxLocalSize(facts) >= 256 && widest <= 128 && !wideSubgroups && (half || hasNativeAccess(facts))) {
     AttentionTile tile = half ? (widest <= 64 ? tileOf(128, 8, 8, 32, kAll) : tileOf(192, 16, 8, 64, kAll))
                               : tileOf(256, widest <= 64 ? 8 : 16, 4, 32, kAll);
     if (!half) tile.wide = 1;
@@ -92,7 +92,7 @@ AttentionTile scalarTiledTile(const DeviceFacts& facts, const AttentionProblem& 
     return tile;
   }
   // GPUs without narrower subgroups convert fp16 at a quarter of the rate of products, and have no instruction that does both.
-  if (large && maxLocalSize(facts) >= 512 && widest <= 128 && wideSubgroups && hasNativeQuads(facts) && facts.shaderFloat16) {
+  if (large && maxLocalSize(facts) >= 512 && widest <= 128 && wideSubgroups && hasNativeAccess(facts) && facts.shaderFloat16) {
     AttentionTile tile = widest <= 32 ? tileOf(512, 8, 2, 32, kAll) : tileOf(512, widest <= 64 ? 16 : 32, 4, 32, kAll);
     tile.wide = 1;
     return tile;
@@ -309,9 +309,7 @@ std::string settleTiled(const DeviceFacts& facts, const AttentionProblem& proble
   if (tile.channels % (4 * tile.columns) != 0) {
     return formatted("channels is {}, not a multiple of {}, four for each of the columns", tile.channels, 4 * tile.columns);
   }
-  if (tile.wide != 0 && !hasNativeQuads(facts)) {
-    return "wide is 1, which is for devices with 64-bit integers, 8- and 16-bit storage, subgroup votes and quad operations";
-  }
+  if (tile.wide != 0 && !hasNativeAccess(facts)) return formatted("wide is 1, which {}", kNeedsNativeAccess);
   if (tile.localSize % tile.columns != 0) return formatted("local_size is {}, not a multiple of the {} columns", tile.localSize, tile.columns);
   if (tile.subgroupSize != 0 && tile.localSize % tile.subgroupSize != 0) tile.subgroupSize = 0;
   tile.rows = tile.localSize / tile.columns * tile.rowsEach;
@@ -345,6 +343,7 @@ constexpr Field kDecodeFields[] = {{"local_size", &AttentionTile::localSize, 16,
                                    {"columns", &AttentionTile::columns, 4, 16, 4},
                                    {"rows_each", &AttentionTile::rowsEach, 1, 16, 1},
                                    {"keys", &AttentionTile::keys, 1, 512, 1},
+                                   {"sharers", &AttentionTile::sharers, 1, 4, 1},
                                    {"splits", &AttentionTile::splits, 1, 1024, 1}};
 constexpr Field kTiledFields[] = {{"local_size", &AttentionTile::localSize, 32, 1024, 32},
                                   {"columns", &AttentionTile::columns, 8, 32, 8},

@@ -29,6 +29,13 @@ uint64_t decodeSharedBytes(const DeviceFacts& facts, const AttentionProblem& pro
   return (std::max({q, merged, scores}) + 2 * (lines + 1) * tile.rowsEach + 1) * sizeof(float);
 }
 
+// As many neighbours as the keys of a step can be dealt out to.
+void setSharers(const DeviceFacts& facts, uint32_t most, AttentionTile& tile) {
+  const uint32_t each = tile.keys / (tile.localSize / tile.columns);
+  tile.sharers = sharesRowsInSubgroups(facts, tile) ? most : 1;
+  while (each % tile.sharers != 0) tile.sharers /= 2;
+}
+
 // The rows of a block: `fold` heads of a group, as many rows of each as `most` allows.
 void setDecodeRows(const AttentionProblem& problem, uint32_t most, AttentionTile& tile) {
   const uint32_t group = problem.numHeadsKv == 0 ? 1 : std::max(problem.numHeadsQ / problem.numHeadsKv, 1u);
@@ -46,19 +53,22 @@ AttentionTile flashDecodeTile(const DeviceFacts& facts, const AttentionProblem& 
   // Sums of an invocation. Those of narrow subgroups have few registers, and portable access takes more of them; shared memory of 48 KiB
   // speaks of many; in wide subgroups two should find room beside each other.
   const bool many = facts.minSubgroupSize == 32 && facts.maxComputeSharedMemorySize >= 49152;
+  const bool wide = facts.minSubgroupSize >= 64 && facts.maxComputeSharedMemorySize >= 65536;
   const uint32_t most = facts.minSubgroupSize < 32 || !hasNativeAccess(facts) ? 16 : many ? 64 : 32;
   if (facts.minSubgroupSize == 32 && subgroupSizeRefusal(facts, 32).empty()) tile.subgroupSize = 32;
   // Fewer channels in more invocations, where that lets all rows share the loads of their keys.
   setDecodeRows(problem, kMostRows, tile);
   tile.columns = 8;
   const bool narrow = facts.minSubgroupSize < 16 && hasNativeAccess(facts);
-  if (tile.rowsEach * decodeChannels(problem, 8) > most && decodeChannels(problem, 16) < decodeChannels(problem, 8) && !narrow) tile.columns = 16;
+  if ((wide || tile.rowsEach * decodeChannels(problem, 8) > most) && decodeChannels(problem, 16) < decodeChannels(problem, 8) && !narrow) tile.columns = 16;
   const uint32_t channels = decodeChannels(problem, tile.columns);
   setDecodeRows(problem, std::clamp(most / channels, 1u, kMostRows), tile);
   // Keys of which an invocation has the loads in flight.
-  const uint32_t each = isCpu(facts) ? 1 : std::clamp((many ? 2 * most : most) / (tile.rowsEach * channels), 1u, many ? 4u : 2u);
-  tile.keys = tile.localSize / tile.columns * each;
+  const uint32_t room = (many ? 4 : wide ? 2 : 1) * most / (tile.rowsEach * channels);
+  tile.keys = tile.localSize / tile.columns * (isCpu(facts) ? 1 : std::clamp(std::bit_floor(room), 1u, many || wide ? 4u : 2u));
   for (; decodeSharedBytes(facts, problem, tile) > facts.maxComputeSharedMemorySize; tile.keys /= 2) tile.localSize /= 2;
+  // Narrow subgroups exchange less cheaply than each invocation makes all weights of its line.
+  setSharers(facts, facts.minSubgroupSize >= 32 ? 4 : 1, tile);
   tile.splits = splitsOf(facts, problem.seqlenK, decodeBlocks(problem, tile), 128);
   return tile;
 }
@@ -90,6 +100,7 @@ std::string settleDecode(const DeviceFacts& facts, const AttentionProblem& probl
   constexpr uint32_t kMostSums = 256;
   const uint32_t channels = decodeChannels(problem, tile.columns), loads = tile.keys / lines * channels;
   setDecodeRows(problem, tile.rowsEach, tile);
+  setSharers(facts, std::bit_floor(tile.sharers), tile);
   if (tile.rowsEach * channels > kMostSums || loads > kMostSums) {
     return formatted("columns is {}, rows_each {} and keys {}, which makes {} sums and {} channels of keys in an invocation; it has room for {}",
                      tile.columns, tile.rowsEach, tile.keys, tile.rowsEach * channels, loads, kMostSums);

@@ -111,6 +111,7 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
   step.specialisation[SPEC_ROWS_EACH] = std::max(tile.rowsEach, 1u);
   step.specialisation[SPEC_SUBGROUP_ROWS] = sharesRowsInSubgroups(facts, tile);
   step.specialisation[SPEC_PARTIAL_ROWS] = partialRows(tile);
+  step.specialisation[SPEC_SHARERS] = tile.sharers;
   step.subgroupSize = tile.subgroupSize;
   const bool natural = needsNaturalScores(p);
   step.specialisation[SPEC_TILES] = natural || p.mask.present() ? TILES_CAREFUL : TILES_PLAIN | TILES_CAREFUL;

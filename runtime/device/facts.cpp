@@ -88,14 +88,11 @@ DeviceFacts queryFacts(const InstanceFunctions& functions, VkPhysicalDevice phys
 }
 
 bool hasNativeAccess(const DeviceFacts& facts) {
-  constexpr uint32_t kNativeOperations = VK_SUBGROUP_FEATURE_VOTE_BIT | VK_SUBGROUP_FEATURE_CLUSTERED_BIT;
+  constexpr uint32_t kNativeOperations = VK_SUBGROUP_FEATURE_VOTE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
+                                          VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT;
   return facts.shaderInt64 && facts.storageBuffer8BitAccess && facts.storageBuffer16BitAccess &&
          facts.signedZeroInfNanPreserveFloat32 &&
          (facts.subgroupOperations & kNativeOperations) == kNativeOperations;
-}
-
-bool hasNativeQuads(const DeviceFacts& facts) {
-  return hasNativeAccess(facts) && (facts.subgroupOperations & VK_SUBGROUP_FEATURE_QUAD_BIT) != 0;
 }
 
 std::string subgroupSizeRefusal(const DeviceFacts& facts, uint32_t size) {

@@ -17,9 +17,8 @@ DeviceFacts queryFacts(const InstanceFunctions& functions, VkPhysicalDevice phys
 
 // Whether kernels compiled with NATIVE=1 (shaders/variants.cmake) run here.
 bool hasNativeAccess(const DeviceFacts& facts);
-
-// The same, and subgroup quad operations.
-bool hasNativeQuads(const DeviceFacts& facts);
+inline constexpr const char* kNeedsNativeAccess =
+    "needs 64-bit integers, 8- and 16-bit storage and subgroup operations (vote, shuffle, clustered, quad)";
 
 // Why a shader cannot rely on subgroups of `size` here; "" if it can.
 std::string subgroupSizeRefusal(const DeviceFacts& facts, uint32_t size);

@@ -34,7 +34,7 @@ std::optional<MatrixShape> pickMatrixShape(const DeviceFacts& facts, uint32_t aT
 const char* matrixUnitsRefusal(const DeviceFacts& facts) {
   if (!facts.cooperativeMatrix) return "needs cooperative matrices (VK_KHR_cooperative_matrix and its feature, enabled)";
   if (!facts.vulkanMemoryModel || !facts.shaderFloat16) return "needs the features vulkanMemoryModel and shaderFloat16, enabled";
-  if (!hasNativeAccess(facts)) return "needs 64-bit integers, 8- and 16-bit storage and subgroup votes, enabled";
+  if (!hasNativeAccess(facts)) return kNeedsNativeAccess;
   if (!pickMatrixShape(facts, VK_COMPONENT_TYPE_FLOAT16_KHR, VK_COMPONENT_TYPE_FLOAT32_KHR)) {
     return "needs cooperative matrices of fp16 with fp32 sums in subgroups, and this device lists no such shape";
   }

@@ -31,8 +31,8 @@ const char* needsWorkGroup128(const DeviceFacts& facts) {
   return "";
 }
 
-const char* needsNativeQuads(const DeviceFacts& facts) {
-  if (!hasNativeQuads(facts)) return "needs 64-bit integers, 8- and 16-bit storage, subgroup votes and quad operations";
+const char* needsNativeAccess(const DeviceFacts& facts) {
+  if (!hasNativeAccess(facts)) return kNeedsNativeAccess;
   return needsWorkGroup128(facts);
 }
 
@@ -95,8 +95,7 @@ const KernelEntry kRegistry[] = {
      "coopmat2", kConversions, true},
     {"scalar_tiled_wide", SACCADE_OPERATOR_ATTENTION,
      "scalar_tiled with fp32 in shared memory, which quads of invocations read for each other, for GPUs whose subgroups are of 64", false,
-     needsNativeQuads, kUnrolledTiles, "scalar_tiled_wide",
-     "64-bit integers, 8- and 16-bit storage, subgroup votes and quad operations, and what scalar_tiled needs"},
+     needsNativeAccess, kUnrolledTiles, "scalar_tiled_wide", "native access and what scalar_tiled needs"},
     {"widen", SACCADE_OPERATOR_ATTENTION, "copies K and V as fp32 for widened_rows", false, anywhere},
     {"combine", SACCADE_OPERATOR_ATTENTION, "merges what the work-groups of split_kv and flash_decode found", false, anywhere},
     {"weights", SACCADE_OPERATOR_ATTENTION,
@@ -177,9 +176,7 @@ const ShaderModuleCode& shaderFor(const char* kernel, SaccadeDtype dtype, const 
     }
   }
   if (best == nullptr) {
-    const char* why = *leftOut != '\0' ? leftOut
-                      : needsNative   ? "it needs 64-bit integers, 8- and 16-bit storage and subgroup votes"
-                                      : "the kernel is not made for it";
+    const char* why = *leftOut != '\0' ? leftOut : needsNative ? kNeedsNativeAccess : "the kernel is not made for it";
     refuseUnsupported("dtype", "kernel {} has no shader for {} here: {}", kernel, dtypeName(dtype), why);
   }
   return *best;

@@ -7,7 +7,8 @@
 // rows of the block: FOLD query heads of a group, ROWS_EACH / FOLD rows of each. An invocation has the channels of units x, x + COLUMNS, ...
 // of a row, 16 bytes each:
 //
-//   scores   it multiplies its channels of Q and of its line's keys; the sums over its neighbours are the scores, which all of them get
+//   scores   it multiplies its channels of Q and of its line's keys; the sums over its neighbours are the scores
+//   weights  SHARERS neighbours make those of as many shares of the keys, and hand them round
 //   P V      it multiplies the weights with its channels of its line's values
 //
 // So K and V go straight from device memory to registers, once, and nothing passes between lines before all keys are done. Where
@@ -17,8 +18,14 @@
 // scores for granted; where that was wrong, everything is done again by the second loop, which is for all other keys.
 
 #extension GL_GOOGLE_include_directive : require
+#if NATIVE
+#extension GL_KHR_shader_subgroup_quad : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#endif
 #include "attention.glsl"
 #include "pieces.glsl"
+
+layout(constant_id = SPEC_SHARERS) const uint SHARERS = 1;
 
 const uint LINES = LOCAL_SIZE / COLUMNS;
 const uint KEYS_EACH = KEYS / LINES;
@@ -27,6 +34,7 @@ const uint UNITS_QK = (HEAD_DIM_QK + LINE_ELEMENTS - 1) / LINE_ELEMENTS;  // of 
 const uint UNITS_V = (HEAD_DIM_V + LINE_ELEMENTS - 1) / LINE_ELEMENTS;
 const uint PIECES_QK = UNITS_QK * UNIT_PIECES;
 const uint PIECES_V = UNITS_V * UNIT_PIECES;
+const uint SHARE = KEYS_EACH / SHARERS;  // of SHARERS neighbours, n makes the weights of keys n, n + SHARERS, ... of a step
 const uint STORED_BYTES = UNIT_ELEMENTS * KEY_BYTES;  // of a unit of K or V
 const uint WIDTH = UNITS_V * LINE_ELEMENTS;
 
@@ -99,12 +107,12 @@ bool isInside(uint i, const uint headDim) { return headDim % LINE_ELEMENTS == 0 
 
 // The invocation's units of `count` keys, LINES apart, of its line; rowAddress is an expression in `key`. Keys `simple` lie strideBytes apart
 // from `base` on.
-#define LOAD_KEYS(bits, count, units, headDim, aligned, simple, base, strideBytes, rowAddress)                          \
+#define LOAD_KEYS(bits, count, units, headDim, aligned, simple, base, strideBytes, lineOffset, rowAddress)              \
   [[unroll]] for (uint j = 0; j < count; j++) {                                                                         \
     [[unroll]] for (uint i = 0; i < units; i++) {                                                                       \
       uint unit = isInside(i, headDim) ? x + i * COLUMNS : 0u, key = first + j * LINES + y;                             \
       uvec4 loaded;                                                                                                     \
-      if (simple) loaded = loadKeyUnit(elementAddress(elementAddress(base, j * LINES, strideBytes), y * strideBytes + unit * STORED_BYTES, 1u)); \
+      if (simple) loaded = loadKeyUnit(elementAddress(elementAddress(base, j * LINES, strideBytes), lineOffset + unit * STORED_BYTES, 1u)); \
       else if (aligned) loaded = loadKeyUnit(elementAddress(rowAddress, unit, STORED_BYTES));                           \
       else loaded = gatheredUnit(rowAddress, unit, headDim);                                                 \
       bits[j * units + i] = isInside(i, headDim) ? loaded : uvec4(0u);                                                  \
@@ -161,13 +169,53 @@ void rescale(uint r, float factor) {
 // ---- Scores: products of the invocation's channels, added up over its line
 
 #if NATIVE
-#define SUM_OF_LINE(value) \
-  (COLUMNS == 4 ? subgroupClusteredAdd(value, 4) : COLUMNS == 8 ? subgroupClusteredAdd(value, 8) : subgroupClusteredAdd(value, 16))
+// The sum over two or four neighbours: of `a` in those that have it as their share, of `b` in the others.
+float sumOfPair(float a, float b) {
+  bool odd = (x & 1u) != 0u;
+  return (odd ? b : a) + subgroupQuadSwapHorizontal(odd ? a : b);
+}
+float sumOfPairs(float a, float b) {
+  bool second = (x & 2u) != 0u;
+  return (second ? b : a) + subgroupQuadSwapVertical(second ? a : b);
+}
+
+// The sum over the line of the one of `sharers` values that is the invocation's.
+float sumOfLine(uint sharers, float a, float b, float c, float d) {
+  if (sharers == 1) {
+    return COLUMNS == 4 ? subgroupClusteredAdd(a, 4) : COLUMNS == 8 ? subgroupClusteredAdd(a, 8) : subgroupClusteredAdd(a, 16);
+  }
+  float low = sumOfPair(a, b), high = sharers == 4 ? sumOfPair(c, d) : low;
+  float sum = sumOfPairs(low, high);
+  // The neighbour 4 away: a mirror image, which AMD's vector unit exchanges by itself, turned round.
+  if (COLUMNS > 4) sum += subgroupQuadSwapDiagonal(subgroupShuffleXor(sum, 7u));
+  if (COLUMNS > 8) sum += subgroupShuffleXor(sum, 8u);
+  return sum;
+}
+
+float maximumOfSharers(float value) {
+  if (SHARERS > 1) value = max(value, subgroupQuadSwapHorizontal(value));
+  return SHARERS > 2 ? max(value, subgroupQuadSwapVertical(value)) : value;
+}
+
+float totalOfSharers(float value) {
+  if (SHARERS > 1) value += subgroupQuadSwapHorizontal(value);
+  return SHARERS > 2 ? value + subgroupQuadSwapVertical(value) : value;
+}
+
+float ofSharer(uint n, float value) {
+  if (SHARERS == 1) return value;
+  return n == 0 ? subgroupQuadBroadcast(value, 0) : n == 1 ? subgroupQuadBroadcast(value, 1) :
+         n == 2 ? subgroupQuadBroadcast(value, 2) : subgroupQuadBroadcast(value, 3);
+}
 #else
-#define SUM_OF_LINE(value) (value)
+float sumOfLine(uint sharers, float a, float b, float c, float d) { return a; }
+float maximumOfSharers(float value) { return value; }
+float totalOfSharers(float value) { return value; }
+float ofSharer(uint n, float value) { return value; }
 #endif
 
-#define SCORES(s, k, count)                                                                                             \
+// The invocation's channels of each row times those of `count` keys.
+#define PRODUCTS(s, k, count)                                                                                           \
   [[unroll]] for (uint i = 0; i < ROWS_EACH * count; i++) s[i] = 0.0;                                                   \
   [[unroll]] for (uint i = 0; i < PIECES_QK; i++) {                                                                     \
     [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {                                                                   \
@@ -177,14 +225,20 @@ void rescale(uint r, float factor) {
         [[unroll]] for (uint c = 0; c < 4; c++) s[r * count + j] = a[c] * other[c] + s[r * count + j];                  \
       }                                                                                                                 \
     }                                                                                                                   \
-  }                                                                                                                     \
+  }
+
+// Their sums over the line, in every invocation that has a share in them.
+#define SCORES(s, products, count, sharers)                                                                             \
   if (SUBGROUP_ROWS != 0) {                                                                                             \
-    [[unroll]] for (uint i = 0; i < ROWS_EACH * count; i++) s[i] = SUM_OF_LINE(s[i]);                                   \
+    [[unroll]] for (uint i = 0; i < ROWS_EACH * (count / sharers); i++) {                                               \
+      uint n = i * sharers, n1 = n + (sharers > 1 ? 1 : 0), n2 = n + (sharers > 2 ? 2 : 0), n3 = n + (sharers > 2 ? 3 : 0); \
+      s[i] = sumOfLine(sharers, products[n], products[n1], products[n2], products[n3]);                                 \
+    }                                                                                                                   \
   } else {                                                                                                              \
     barrier();                                                                                                          \
-    [[unroll]] for (uint i = 0; i < ROWS_EACH * count; i++) exchanged[i * LOCAL_SIZE + lane] = s[i];                    \
+    [[unroll]] for (uint i = 0; i < ROWS_EACH * count; i++) exchanged[i * LOCAL_SIZE + lane] = products[i];             \
     barrier();                                                                                                          \
-    [[unroll]] for (uint i = 0; i < ROWS_EACH * count; i++) {                                                           \
+    [[unroll]] for (uint i = 0; i < ROWS_EACH * (count / sharers); i++) {                                               \
       s[i] = 0.0;                                                                                                       \
       [[unroll]] for (uint n = 0; n < COLUMNS; n++) s[i] += exchanged[i * LOCAL_SIZE + y * COLUMNS + n];                \
     }                                                                                                                   \
@@ -199,44 +253,48 @@ float powerOf2(float x) {
 #endif
 }
 
+// How far a row's reference may stay below its maximum, as an exponent of 2.
+const float kSlack = 8.0;
+
 // Keys from `begin` to `end`, which every row sees; `scale` is positive. False if a score was not finite: the results are of no use then.
 // The same arithmetic in the same order, however K and V lie in memory.
 bool addWholeSteps(const AttentionParams p, const Block b, uint begin, uint end, float scale, bool simple, bool aligned) {
-  uint kStride = p.kStrideT * KEY_BYTES, vStride = p.vStrideT * KEY_BYTES;
+  uint kStride = p.kStrideT * KEY_BYTES, vStride = p.vStrideT * KEY_BYTES, kLine = y * kStride, vLine = y * vStride;
   float factor = scale * kLog2E, lowest = 0.0;
   for (uint first = begin; first < end; first += KEYS) {
     uvec4 k[KEYS_EACH * UNITS_QK], v[KEYS_EACH * UNITS_V];
-    LOAD_KEYS(k, KEYS_EACH, UNITS_QK, HEAD_DIM_QK, aligned, simple, keyRowOfK(p, b, first), kStride, keyRowOfK(p, b, key))
-    LOAD_KEYS(v, KEYS_EACH, UNITS_V, HEAD_DIM_V, aligned, simple, keyRowOfV(p, b, first), vStride, keyRowOfV(p, b, key))
-    float s[ROWS_EACH * KEYS_EACH];
-    SCORES(s, k, KEYS_EACH)
+    LOAD_KEYS(k, KEYS_EACH, UNITS_QK, HEAD_DIM_QK, aligned, simple, keyRowOfK(p, b, first), kStride, kLine, keyRowOfK(p, b, key))
+    LOAD_KEYS(v, KEYS_EACH, UNITS_V, HEAD_DIM_V, aligned, simple, keyRowOfV(p, b, first), vStride, vLine, keyRowOfV(p, b, key))
+    float s[ROWS_EACH * KEYS_EACH], mine[ROWS_EACH * SHARE], exponents[ROWS_EACH * SHARE];
+    PRODUCTS(s, k, KEYS_EACH)
     if (K_SCALE != 0) {
       [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
         float keyScale = keyScaleOfK(p, b, first + j * LINES + y);
         [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) s[r * KEYS_EACH + j] *= keyScale;
       }
     }
-    float references[ROWS_EACH];
+    SCORES(mine, s, KEYS_EACH, SHARERS)
     bool grew = false;
-    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-      float largest = s[r * KEYS_EACH];
-      [[unroll]] for (uint j = 1; j < KEYS_EACH; j++) largest = max(largest, s[r * KEYS_EACH + j]);
-      [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) lowest = min(lowest, s[r * KEYS_EACH + j]);
-      references[r] = max(maximum[r], largest * factor);
-      grew = grew || references[r] > maximum[r];
+    [[unroll]] for (uint i = 0; i < ROWS_EACH * SHARE; i++) {
+      lowest = min(lowest, mine[i]);
+      exponents[i] = fma(mine[i], factor, -maximum[i / SHARE]);
+      grew = grew || exponents[i] > kSlack;
     }
     if (anyInSubgroup(grew)) {  // after the first few steps rare; a factor of 1 changes nothing
-      [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) rescale(r, powerOf2(maximum[r] - references[r]));
-    }
-    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-      float reference = references[r];
-      maximum[r] = reference;
-      [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
-        float weight = powerOf2(fma(s[r * KEYS_EACH + j], factor, -reference));
-        total[r] += weight;
-        s[r * KEYS_EACH + j] = weight;
+      [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+        float largest = mine[r * SHARE];
+        [[unroll]] for (uint j = 1; j < SHARE; j++) largest = max(largest, mine[r * SHARE + j]);
+        float reference = max(maximum[r], maximumOfSharers(largest) * factor);
+        rescale(r, powerOf2(maximum[r] - reference));
+        maximum[r] = reference;
+        [[unroll]] for (uint j = 0; j < SHARE; j++) exponents[r * SHARE + j] = fma(mine[r * SHARE + j], factor, -reference);
       }
     }
+    [[unroll]] for (uint i = 0; i < ROWS_EACH * SHARE; i++) {
+      mine[i] = powerOf2(exponents[i]);
+      total[i / SHARE] += mine[i];
+    }
+    [[unroll]] for (uint i = 0; i < ROWS_EACH * KEYS_EACH; i++) s[i] = ofSharer(i % SHARERS, mine[i / SHARERS]);
     if (V_SCALE != 0) {
       [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
         float keyScale = keyScaleOfV(p, b, first + j * LINES + y);
@@ -252,6 +310,7 @@ bool addWholeSteps(const AttentionParams p, const Block b, uint begin, uint end,
   }
   bool ordinary = lowest * factor > -1e30;
   [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+    total[r] = totalOfSharers(total[r]);
     ordinary = ordinary && !(abs(maximum[r]) > 1e30);
     // From here on the reference is the natural maximum itself. log2(e) is kLog2E and a remainder.
     float natural = maximum[r] / kLog2E;
@@ -264,10 +323,11 @@ bool addWholeSteps(const AttentionParams p, const Block b, uint begin, uint end,
 // One key of each line, from `first` on, whether rows see it or not.
 void addStep(const AttentionParams p, const Block b, uint first, float scale, bool aligned) {
   uvec4 k[UNITS_QK], v[UNITS_V];
-  LOAD_KEYS(k, 1, UNITS_QK, HEAD_DIM_QK, aligned, false, keyRowOfK(p, b, first), 0u, keyRowOfK(p, b, key))
-  LOAD_KEYS(v, 1, UNITS_V, HEAD_DIM_V, aligned, false, keyRowOfV(p, b, first), 0u, keyRowOfV(p, b, key))
+  LOAD_KEYS(k, 1, UNITS_QK, HEAD_DIM_QK, aligned, false, keyRowOfK(p, b, first), 0u, 0u, keyRowOfK(p, b, key))
+  LOAD_KEYS(v, 1, UNITS_V, HEAD_DIM_V, aligned, false, keyRowOfV(p, b, first), 0u, 0u, keyRowOfV(p, b, key))
   float s[ROWS_EACH], weights[ROWS_EACH];
-  SCORES(s, k, 1)
+  PRODUCTS(weights, k, 1)
+  SCORES(s, weights, 1, 1)
   float kScale = keyScaleOfK(p, b, first + y), vScale = keyScaleOfV(p, b, first + y);
   [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
     s[r] = finalScore(p, withHead(p, b, r), rowOf(b, r), first + y, s[r] * scale * kScale);

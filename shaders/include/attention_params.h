@@ -49,7 +49,8 @@
 #define SPEC_SHARED_Q 38     // 1: Q stays in shared memory, where registers are few
 #define SPEC_ROLLED 39       // 1: loops over blocks of channels or keys stay loops, for drivers of CPUs
 #define SPEC_PARTIAL_ROWS 40 // rows of a block of partial results
-#define SPEC_COUNT 41
+#define SPEC_SHARERS 41      // flash_decode: neighbours that share the softmax of a step
+#define SPEC_COUNT 42
 
 #define KV_E4M3 1
 #define KV_I8 2

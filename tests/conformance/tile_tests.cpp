@@ -2,6 +2,8 @@
 // Tiles that plans choose on GPUs, where a device has room for them: CPU devices choose others, so that no other test here runs the
 // code that these need.
 #include <algorithm>
+#include <cstring>
+#include <string>
 
 #include "attention_call.hpp"
 #include "io/special_values.hpp"
@@ -20,6 +22,8 @@ struct Tile {
 constexpr const char* kEightRows = "scalar_tiled local_size=32 columns=8 rows_each=8 keys=32 channels=64";
 constexpr const char* kSixteenColumns = "scalar_tiled local_size=64 columns=16 rows_each=4 keys=64 channels=64";
 constexpr const char* kWide = "scalar_tiled wide=1 local_size=128 columns=8 rows_each=2 keys=32 channels=64";
+constexpr const char* kTwoSharers = "flash_decode local_size=64 columns=4 rows_each=4 keys=32 sharers=2";
+constexpr const char* kFourSharers = "flash_decode local_size=64 columns=8 rows_each=2 keys=32 sharers=4 splits=2";
 constexpr const char* kQuads = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=4 keys=32 channels=64";
 constexpr const char* kQuadsOfTwoKeys = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=8 keys=16 channels=64";
 constexpr const char* kQuadsOfOneKey = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=4 keys=8 channels=128";
@@ -34,6 +38,10 @@ constexpr Tile kTiles[] = {
     {"wide", kWide, "scalar_tiled_wide", io::DType::F16, 64},
     {"wide", kWide, "scalar_tiled_wide", io::DType::F16, 20},
     {"wide", kWide, "scalar_tiled_wide", io::DType::F32, 64},
+    {"two_sharers", kTwoSharers, "flash_decode", io::DType::F16, 64},
+    {"two_sharers", kTwoSharers, "flash_decode", io::DType::F32, 20},
+    {"four_sharers", kFourSharers, "flash_decode", io::DType::F16, 64},
+    {"four_sharers", kFourSharers, "flash_decode", io::DType::BF16, 37},
     {"quads", kQuads, "scalar_tiled_wide", io::DType::F32, 64},
     {"quads", kQuads, "scalar_tiled_wide", io::DType::F16, 50},
     {"quads_of_two_keys", kQuadsOfTwoKeys, "scalar_tiled_wide", io::DType::F16, 64},
@@ -73,6 +81,13 @@ void everyPartOfATile(const Device& device, const Variant& variant, std::int64_t
   masked.values.mask = randomMask({2, 1, 37, 97}, 3);
   masked.values.softmaxScale = -0.3;
   checkCall(device, masked, "mask and a negative scale");
+  // Of fp16, below the smallest normal number.
+  const auto tiny = [](std::vector<float>& values) { for (float& value : values) value *= 0x1p-18f; };
+  AttentionCall small = callOf(variant, headDim, 33, 97);
+  small.values.k = changed(small.values.k, tiny);
+  small.values.v = changed(small.values.v, tiny);
+  small.values.softmaxScale = 0x1p15;
+  checkCall(device, small, "small values");
 }
 
 }  // namespace
@@ -80,7 +95,7 @@ void everyPartOfATile(const Device& device, const Variant& variant, std::int64_t
 void registerTileTests(const Device& device) {
   for (const Tile& tile : kTiles) {
     if (!supports(device, tile.needed)) continue;
-    registerTest("attention_tiles", testName(tile.name, {"scalar_tiled", tile.dtype}, tile.headDim),
+    registerTest("attention_tiles", testName(tile.name, {std::string(tile.asked, std::strchr(tile.asked, ' ')), tile.dtype}, tile.headDim),
                  [=] { everyPartOfATile(device, {tile.asked, tile.dtype}, tile.headDim); });
   }
 }

@@ -321,6 +321,26 @@ TEST(ScalarTiled, TakesItsTileFromTheFactsOfTheDevice) {
   EXPECT_EQ(tileOn("lavapipe_26_1", SACCADE_DTYPE_F32, 64), "scalar_tiled local_size=32 columns=8 rows_each=1 keys=32 channels=64 wide=0 subgroup=0");
 }
 
+// The same of flash_decode, for a decode step of two heads and for many rows.
+TEST(FlashDecode, TakesItsTileFromTheFactsOfTheDevice) {
+  const auto tileOn = [](const char* name, int64_t rows, int64_t headDim) {
+    const auto device = std::find_if(fakeDevices().begin(), fakeDevices().end(), [&](const FakeDevice& d) { return d.name == name; });
+    SaccadeAttentionDesc desc = attentionDesc(
+        {.batch = 1, .headsQ = 2, .headsKv = 1, .seqlenQ = rows, .seqlenK = 4096, .headDimQk = headDim, .headDimV = headDim}, SACCADE_DTYPE_F16);
+    desc.kernel = "flash_decode";
+    const core::PlanDraft plan = core::planAttention(device->facts, core::validateAttention(desc), "");
+    return plan.tile.substr(0, plan.tile.find(" splits"));
+  };
+  const std::string tile = "flash_decode local_size=128 ";
+  EXPECT_EQ(tileOn("navi21", 1, 64), tile + "columns=8 rows_each=2 keys=64 sharers=4");
+  EXPECT_EQ(tileOn("navi31", 8, 128), tile + "columns=16 rows_each=8 keys=32 sharers=4");
+  EXPECT_EQ(tileOn("vega10", 1, 64), tile + "columns=8 rows_each=2 keys=64 sharers=4");
+  EXPECT_EQ(tileOn("vega10", 8, 128), tile + "columns=16 rows_each=4 keys=16 sharers=2");
+  EXPECT_EQ(tileOn("nvk170", 8, 64), tile + "columns=8 rows_each=8 keys=64 sharers=4");
+  EXPECT_EQ(tileOn("m1", 1, 64), tile + "columns=8 rows_each=2 keys=32 sharers=2");
+  EXPECT_EQ(tileOn("dg2", 1, 64), tile + "columns=8 rows_each=2 keys=16 sharers=1");
+}
+
 TEST(SharedMemory, IsNotUsedByScalarRows) {
   const core::PlanDraft plan = core::planAttention(cpuFacts(), core::validateAttention(attentionDesc()), "");
   EXPECT_EQ(sharedMemoryBytes(*plan.steps.at(0).shader, plan.steps[0].specialisation), 0u);

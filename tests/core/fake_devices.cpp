@@ -41,7 +41,8 @@ core::DeviceFacts desktopGpuFacts() {
   facts.apiVersion = VK_API_VERSION_1_3;
   facts.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   facts.subgroupSize = facts.minSubgroupSize = facts.maxSubgroupSize = 32;
-  facts.subgroupOperations |= VK_SUBGROUP_FEATURE_VOTE_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_CLUSTERED_BIT;
+  facts.subgroupOperations |= VK_SUBGROUP_FEATURE_VOTE_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
+                               VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT;
   facts.maxComputeSharedMemorySize = 49152;
   facts.maxComputeWorkGroupInvocations = 1024;
   const uint32_t groupSize[] = {1024, 1024, 64};
