@@ -106,7 +106,7 @@ TileOffsets tileOffsets(const AttentionParams p) {
 
 void fetchWholeKey(const AttentionParams p, const Block b, Address kTile, const TileOffsets offsets, uint first, uint i) {
   if (!hasKeyPiece(i)) return;
-  if (PAGE_SIZE == 0 && LOCAL_SIZE % PIECES_QK == 0) {
+  if (PAGE_SIZE == 0 && LOCAL_SIZE % PIECES_QK == 0 && PIECES_QK * 8 == HEAD_DIM_QK) {
     uint distance = 2u * i * (LOCAL_SIZE / PIECES_QK) * p.kStrideT;
     keyPieces[i] = PiecesIn(kTile + uint64_t(distance) + uint64_t(offsets.key)).v[0];
   } else {
@@ -115,7 +115,7 @@ void fetchWholeKey(const AttentionParams p, const Block b, Address kTile, const 
 }
 void fetchWholeValue(const AttentionParams p, const Block b, Address vTile, const TileOffsets offsets, uint first, uint i, uint k) {
   if (!hasValuePiece(i)) return;
-  if (PAGE_SIZE == 0 && LOCAL_SIZE % VALUE_BLOCKS == 0) {
+  if (PAGE_SIZE == 0 && LOCAL_SIZE % VALUE_BLOCKS == 0 && PIECES_V * 8 == HEAD_DIM_V) {
     uint distance = 2u * keyOfValue(0u, k) * p.vStrideT;
     valuePieces[i * VALUES_EACH + k] =
         PiecesIn(vTile + uint64_t(distance) + uint64_t(offsets.value) + 16u * i * (LOCAL_SIZE / VALUE_BLOCKS)).v[0];
@@ -125,7 +125,7 @@ void fetchWholeValue(const AttentionParams p, const Block b, Address vTile, cons
   }
 }
 // A tile of which every key exists and every row is aligned. Its address is that of the whole work-group; mostly its pieces lie at
-// distances that are, too.
+// distances that are, too. Where rows have fewer pieces than blocks have, the rest is 0 and never read.
 void fetchWholeTile(const AttentionParams p, const Block b, Address kHead, Address vHead, const TileOffsets offsets, uint first) {
   Address kTile = tensorAddress(kHead, first * p.kStrideT), vTile = tensorAddress(vHead, first * p.vStrideT);
   EACH_BLOCK(i, K_COUNT, fetchWholeKey(p, b, kTile, offsets, first, i))
