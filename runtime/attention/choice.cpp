@@ -334,10 +334,11 @@ constexpr Field kSplitKvFields[] = {{"local_size", &AttentionTile::localSize, 1,
                                     {"fold", &AttentionTile::fold, 1, 1024, 1},
                                     {"splits", &AttentionTile::splits, 1, 1024, 1}};
 constexpr Field kLanesFields[] = {{"keys", &AttentionTile::keys, 1, 64, 1}};
-constexpr Field kCoopmatFields[] = {{"subgroups", &AttentionTile::subgroups, 1, 16, 1},
+constexpr Field kCoopmatFields[] = {{"subgroups", &AttentionTile::subgroups, 1, 32, 1},
                                     {"query_tiles", &AttentionTile::queryTiles, 1, 2, 1},
                                     {"key_tiles", &AttentionTile::keyTiles, 2, 8, 2},
                                     {"shared_q", &AttentionTile::sharedQ, 0, 1, 1},
+                                    {"team", &AttentionTile::team, 1, 4, 1},
                                     {"keys", &AttentionTile::keys, 16, 256, 16}};
 constexpr Field kDecodeFields[] = {{"local_size", &AttentionTile::localSize, 16, 256, 16},
                                    {"columns", &AttentionTile::columns, 4, 16, 4},

@@ -30,6 +30,7 @@ struct AttentionTile {
   uint32_t queryTiles = 0;  // blocks of matrix.n query rows of a subgroup
   uint32_t keyTiles = 0;    // blocks of matrix.m keys per step of the softmax
   uint32_t sharedQ = 0;     // 1: Q stays in shared memory
+  uint32_t team = 1;        // subgroups that share query rows
 };
 
 struct AttentionChoice {

@@ -15,15 +15,23 @@ constexpr uint32_t kMostHeadDim = 128;
 
 uint32_t stepKeys(const AttentionTile& tile) { return tile.keyTiles * tile.matrix.m; }
 
+// Of a row of K in shared memory, in groups of 4 channels.
+uint64_t keyPitch(const AttentionProblem& problem, const AttentionTile& tile) {
+  return roundUp(problem.headDimQk, tile.matrix.k) / 4 + 1;
+}
+
 // The arrays of shaders/attention/coopmat.comp and of what it includes, shaders/include/matrix_*.glsl.
 uint64_t sharedBytes(const AttentionProblem& problem, const AttentionTile& tile) {
   const MatrixShape& matrix = tile.matrix;
-  const uint64_t subgroups = tile.localSize / matrix.subgroupSize;
-  const uint64_t keyPitch = roundUp(problem.headDimQk, matrix.k) / 4 + 1, valuePitch = tile.keys / 4 + 1;
-  const uint64_t exchange = std::max<uint64_t>(tile.queryTiles * (stepKeys(tile) / 4 + 1), stepKeys(tile) / 2 + 2);
-  const uint64_t queries = tile.sharedQ != 0 ? subgroups * matrix.n * tile.queryTiles : 1;
-  const uint64_t pairs = tile.keys * keyPitch + roundUp(problem.headDimV, matrix.m) * valuePitch + subgroups * matrix.n * exchange + queries * keyPitch;
-  const uint64_t floats = subgroups * (matrix.n * (tile.queryTiles + 1) + matrix.subgroupSize) + 5;
+  const uint64_t teams = tile.subgroups / tile.team;
+  const uint64_t valuePitch = tile.keys / 4 + 1;
+  const uint64_t carefulKeys = tile.team == 1 ? stepKeys(tile) : tile.team * matrix.m;
+  const uint64_t exchange = std::max<uint64_t>(tile.queryTiles * (stepKeys(tile) / 4 + 1), carefulKeys / 2 + 2);
+  const uint64_t queries = tile.sharedQ != 0 ? tile.rows : 1;
+  const uint64_t pairs = tile.keys * keyPitch(problem, tile) + roundUp(problem.headDimV, matrix.m * tile.team) * valuePitch +
+                         teams * matrix.n * exchange + queries * keyPitch(problem, tile);
+  const uint64_t states = tile.team > 1 ? tile.rows : 1;
+  const uint64_t floats = tile.rows + teams * matrix.n + states + tile.localSize + 7;
   return pairs * 8 + floats * 4;
 }
 
@@ -31,17 +39,33 @@ uint64_t blocksOf(const AttentionProblem& problem, uint32_t rows) {
   return uint64_t{problem.batch} * problem.numHeadsQ * divideUp(problem.seqlenQ, rows);
 }
 
-// Registers per invocation: narrow subgroups have few.
+// Registers per invocation: narrow subgroups have few, and share the sums of a row.
 bool hasFewRegisters(const DeviceFacts& facts) { return !isCpu(facts) && matrixSubgroupSize(facts) <= 16; }
 
-AttentionTile makeTile(const DeviceFacts& facts, uint32_t subgroups, uint32_t queryTiles, uint32_t keyTiles, uint32_t steps) {
+AttentionTile makeTile(const DeviceFacts& facts, uint32_t subgroups, uint32_t queryTiles, uint32_t keyTiles, uint32_t steps,
+                       uint32_t team = 1) {
   AttentionTile tile{};
   tile.matrix = pickMatrixShape(facts, VK_COMPONENT_TYPE_FLOAT16_KHR, VK_COMPONENT_TYPE_FLOAT32_KHR).value_or(MatrixShape{16, 16, 16, 32});
   tile.subgroups = subgroups;
   tile.queryTiles = queryTiles;
   tile.keyTiles = keyTiles;
+  tile.team = team;
   tile.keys = stepKeys(tile) * steps;
-  tile.sharedQ = hasFewRegisters(facts);
+  tile.sharedQ = hasFewRegisters(facts) || team > 1;
+  return tile;
+}
+
+// Large work-groups read K and V less often; small ones leave work for the whole device.
+constexpr uint64_t kEnoughBlocks = 256;
+
+AttentionTile tileOfTeams(const DeviceFacts& facts, const AttentionProblem& problem) {
+  constexpr uint32_t kTeam = 4;
+  AttentionTile tile{};
+  for (const uint32_t teams : {8u, 4u, 2u, 1u}) {
+    tile = makeTile(facts, teams * kTeam, 1, 2 * kTeam, 1, kTeam);
+    const std::string refusal = settleCoopmat(facts, problem, tile);
+    if (refusal.empty() && blocksOf(problem, tile.rows) >= kEnoughBlocks) break;
+  }
   return tile;
 }
 
@@ -73,13 +97,26 @@ std::string settleCoopmat(const DeviceFacts& facts, const AttentionProblem& prob
   if (tile.keys % stepKeys(tile) != 0) {
     return formatted("keys is {}, but must be a multiple of the {} keys of key_tiles {}", tile.keys, stepKeys(tile), tile.keyTiles);
   }
-  // Where a driver of a CPU meets the barrier of a subgroup in a branch, all subgroups of the work-group have to.
-  if (isCpu(facts) && tile.subgroups > 1) return formatted("subgroups is {}, but must be 1 on a CPU device", tile.subgroups);
+  if (tile.team != 1 && (tile.team % 2 != 0 || tile.subgroups % tile.team != 0 || tile.keyTiles % (2 * tile.team) != 0 ||
+                         tile.keys != stepKeys(tile) || tile.sharedQ == 0)) {
+    return formatted("team is {}, but must be 1, or 2 or 4 with a multiple of it as subgroups ({}), of twice as many as key_tiles ({}), "
+                     "keys {} and shared_q 1", tile.team, tile.subgroups, tile.keyTiles, stepKeys(tile));
+  }
+  // Where a driver of a CPU meets the barrier of a subgroup in a branch, all subgroups of the work-group have to. Teams have no such.
+  if (isCpu(facts) && tile.team == 1 && tile.subgroups > 1) {
+    return formatted("subgroups is {}, but must be 1 on a CPU device", tile.subgroups);
+  }
   tile.localSize = tile.subgroups * matrix.subgroupSize;
-  tile.rows = tile.subgroups * tile.queryTiles * matrix.n;
+  tile.rows = tile.subgroups / tile.team * tile.queryTiles * matrix.n;
   if (tile.localSize > maxLocalSize(facts)) {
     return formatted("subgroups is {}, which makes {} invocations; work-groups have at most {} on this device", tile.subgroups,
                      tile.localSize, maxLocalSize(facts));
+  }
+  // A team's totals pass through the memory of the tile's keys.
+  const uint64_t mostRows = tile.keys * keyPitch(problem, tile) * 2 / (tile.team * matrix.m);
+  if (tile.team > 1 && tile.rows > mostRows) {
+    return formatted("subgroups is {}, which makes {} rows; teams of {} have at most {} here", tile.subgroups, tile.rows, tile.team,
+                     mostRows);
   }
   const uint64_t bytes = sharedBytes(problem, tile);
   if (bytes <= facts.maxComputeSharedMemorySize) return "";
@@ -94,15 +131,11 @@ AttentionTile coopmatTile(const DeviceFacts& facts, const AttentionProblem& prob
     settleCoopmat(facts, problem, tile);
     return tile;
   }
-  const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
-  const bool narrow = widest <= 64;
-  // Large work-groups read K and V less often; small ones leave work for the whole device.
-  constexpr uint64_t kEnoughBlocks = 256;
+  if (hasFewRegisters(facts)) return tileOfTeams(facts, problem);
+  const bool narrow = std::max(problem.headDimQk, problem.headDimV) <= 64;
   AttentionTile tile{};
   for (const uint32_t subgroups : {8u, 4u, 2u}) {
-    if (hasFewRegisters(facts)) {
-      tile = makeTile(facts, subgroups, 1, 4, 1);
-    } else if (narrow && subgroups == 8) {
+    if (narrow && subgroups == 8) {
       tile = makeTile(facts, 4, 2, 2, 2);
     } else {
       tile = makeTile(facts, subgroups, 1, 2, narrow && subgroups > 2 ? 2 : 1);
@@ -121,6 +154,10 @@ std::vector<AttentionTile> otherCoopmatTiles(const DeviceFacts& facts, const Att
         for (const uint32_t steps : {1u, 2u}) tiles.push_back(makeTile(facts, subgroups, queryTiles, keyTiles, steps));
       }
     }
+  }
+  if (!hasFewRegisters(facts)) return tiles;
+  for (const uint32_t team : {2u, 4u}) {
+    for (const uint32_t teams : {8u, 4u, 2u, 1u}) tiles.push_back(makeTile(facts, teams * team, 1, 2 * team, 1, team));
   }
   return tiles;
 }

@@ -124,6 +124,7 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
     step.specialisation[SPEC_QUERY_TILES] = tile.queryTiles;
     step.specialisation[SPEC_KEY_TILES] = tile.keyTiles;
     step.specialisation[SPEC_SHARED_Q] = tile.sharedQ;
+    step.specialisation[SPEC_TEAM] = tile.team;
     step.specialisation[SPEC_ROLLED] = isCpu(facts);
     step.specialisation[SPEC_NATURAL] = natural;
   }

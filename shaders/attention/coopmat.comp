@@ -18,6 +18,8 @@
 // are rescaled ("lazy rescaling"). A subgroup that meets such a step in a plain tile leaves out the rest of the tile, and the whole
 // work-group comes back to it: after the first tile of a row that is rare.
 //
+// Where registers are few, a team of subgroups shares its rows: each has a part of the keys' scores, and of the channels of the sums.
+//
 // The value of a hidden key must not meet the matrix unit, where 0 * NaN is NaN: careful tiles have 0 for values that are not finite,
 // and what those do to the rows that see them is added after the loop.
 
@@ -32,15 +34,18 @@ layout(constant_id = SPEC_NATURAL) const uint NATURAL = 0;
 layout(constant_id = SPEC_SHARED_Q) const uint SHARED_Q = 0;
 
 const uint BLOCKS_Q = BLOCKS_QK * QUERY_TILES;           // matrices of Q
-const uint BLOCKS_O = BLOCKS_V * QUERY_TILES;            // and of sums
+const uint BLOCKS_O = OWN_BLOCKS_V * QUERY_TILES;        // and of sums
 const uint BLOCKS_HELD = SHARED_Q != 0 ? 1 : BLOCKS_Q;   // of Q, those in registers
-const uint Q_ROWS = SHARED_Q != 0 ? SUBGROUPS * OWN_ROWS : 1;
+const uint Q_ROWS = SHARED_Q != 0 ? ROWS : 1;
 const uint STEPS = KEYS / STEP_KEYS;                     // of a tile
+const uint TOTAL_PITCH = TEAM * MATRIX_M / 2;            // of the parts of a row's total, in uvec2
+const uint CAREFUL_STEPS = STEP_KEYS / CAREFUL_KEYS;     // of a step
 const float THRESHOLD = 8.0;                             // weights are at most 2^8
 
 shared uvec2 queryTile[Q_ROWS * K_PITCH];
-shared float rowReferences[SUBGROUPS * OWN_ROWS];
-shared float rowFactors[SUBGROUPS * MATRIX_N];
+shared float rowReferences[ROWS];
+shared float rowFactors[TEAMS * MATRIX_N];
+shared uint rowsSet[TEAM > 1 ? ROWS : 1];                    // of teams: isSet
 shared float rowParts[SUBGROUPS * SUBGROUP];
 // What the work-group has to know of the tile.
 shared uint someLeftOut;                                     // a subgroup has left out the rest of it
@@ -50,21 +55,22 @@ shared uint specialTiles[2];                                 // so has the caref
 
 MATRIX_B heldQueries[BLOCKS_HELD];
 MATRIX_C sums[BLOCKS_O];
-float rowTotal[QUERY_TILES];          // with `totals` the total of a row is the sum over its sharers
 // Of the row of this invocation. Scores are in units of 2^x relative to the reference, unless NATURAL.
 float reference[QUERY_TILES];
 bool isSet[QUERY_TILES];              // the row has seen a key
-bool allSet;                          // so has every row of the subgroup
+bool allSet;                          // so has every row of the subgroup. Not of teams
 
-MATRIX_A keysAt(uint step, uint k, uint d) {
+// Of a block of keys of the tile, the d-th block of channels.
+MATRIX_A keysAt(uint block, uint d) {
   MATRIX_A keys;
-  coopMatLoad(keys, keyTile, (step * KEY_TILES + k) * MATRIX_M * K_PITCH + d * MATRIX_K / 4, K_PITCH, BY_ROW);
+  coopMatLoad(keys, keyTile, block * MATRIX_M * K_PITCH + d * MATRIX_K / 4, K_PITCH, BY_ROW);
   return keys;
 }
 
-MATRIX_A valuesAt(uint step, uint k, uint d) {
+// Of MATRIX_K keys of the tile, the d-th block of the subgroup's own channels. `pitch` is V_PITCH, or computed anew.
+MATRIX_A valuesAt(uint firstKey, uint d, uint pitch) {
   MATRIX_A values;
-  coopMatLoad(values, valueTile, d * MATRIX_M * V_PITCH + (step * STEP_KEYS + k * MATRIX_K) / 4, V_PITCH, BY_ROW);
+  coopMatLoad(values, valueTile, (member() * OWN_BLOCKS_V + d) * MATRIX_M * V_PITCH + firstKey / 4, pitch, BY_ROW);
   return values;
 }
 
@@ -81,12 +87,12 @@ MATRIX_C referencesOf(uint t) {
   return references;
 }
 
-// To the scores of a step of all query tiles, the products of a block of channels.
+// To the subgroup's scores of a step of all query tiles, the products of a block of channels.
 void addScores(uint step, uint d, inout MATRIX_C s[BLOCKS_S]) {
   MATRIX_B queries[QUERY_TILES];
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) queries[t] = queriesAt(t, d);
-  EACH_BLOCK(k, KEY_TILES, {
-    MATRIX_A keys = keysAt(step, k, d);
+  EACH_BLOCK(k, OWN_KEY_TILES, {
+    MATRIX_A keys = keysAt(step * KEY_TILES + member() * OWN_KEY_TILES + k, d);
     [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
       s[k * QUERY_TILES + t] = coopMatMulAdd(keys, queries[t], s[k * QUERY_TILES + t]);
     }
@@ -95,22 +101,94 @@ void addScores(uint step, uint d, inout MATRIX_C s[BLOCKS_S]) {
 
 void addValues(MATRIX_B weights[BLOCKS_W], uint step, uint d) {
   EACH_BLOCK(k, BLOCKS_P, {
-    MATRIX_A values = valuesAt(step, k, d);
+    MATRIX_A values = valuesAt(step * STEP_KEYS + k * MATRIX_K, d, V_PITCH);
     [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
-      sums[t * BLOCKS_V + d] = coopMatMulAdd(values, weights[k * QUERY_TILES + t], sums[t * BLOCKS_V + d]);
+      sums[t * OWN_BLOCKS_V + d] = coopMatMulAdd(values, weights[k * QUERY_TILES + t], sums[t * OWN_BLOCKS_V + d]);
     }
   })
 }
 
+// Of a team, for two blocks of channels from the d-th on. Sums that are added to once, and are no accumulator, stay in their
+// registers.
+void addTeamValues(uint step, uint d) {
+  const uint count = 2;
+  computeAnew(d / count % 2);
+  MATRIX_C products[count * QUERY_TILES];
+  [[unroll]] for (uint i = 0; i < count * QUERY_TILES; i++) products[i] = MATRIX_C(0.0);
+  EACH_BLOCK(k, BLOCKS_P, {
+    MATRIX_B weights[QUERY_TILES];
+    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) weights[t] = weightsAt(t, k);
+    [[unroll]] for (uint i = 0; i < count && d + i < OWN_BLOCKS_V; i++) {
+      MATRIX_A values = valuesAt(step * STEP_KEYS + k * MATRIX_K, d + i, V_PITCH);
+      [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+        products[i * QUERY_TILES + t] = coopMatMulAdd(values, weights[t], products[i * QUERY_TILES + t]);
+      }
+    }
+  })
+  [[unroll]] for (uint i = 0; i < count && d + i < OWN_BLOCKS_V; i++) {
+    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) sums[t * OWN_BLOCKS_V + d + i] += products[i * QUERY_TILES + t];
+  }
+}
+
+// What teams know of a row lies in memory.
+void loadRowState(uint t) {
+  reference[t] = rowReferences[rowOfBlock(t)];
+  isSet[t] = rowsSet[rowOfBlock(t) % (TEAM > 1 ? ROWS : 1)] != 0u;
+}
+void storeRowState(uint t) { rowsSet[rowOfBlock(t) % (TEAM > 1 ? ROWS : 1)] = uint(isSet[t]); }
+
+// True if every row of the subgroup has seen a key.
+bool seesKeys() {
+  bool all = true;
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+    if (TEAM > 1) loadRowState(t);
+    all = all && isSet[t];
+  }
+  return subgroupAll(all);
+}
+
+// Of a plain step of teams, [row][part of the sum]: they lie where its keys were.
+uint firstTotal(uint t) { return firstReference(t) * TOTAL_PITCH; }
+
+void addTeamTotals(uint t) {
+  [[unroll]] for (uint i = 0; i < TOTAL_PITCH; i += SHARERS) {
+    uint part = i + sharer();
+    if (TOTAL_PITCH % SHARERS != 0 && part >= TOTAL_PITCH) continue;
+    vec2 two = uintBitsToFloat(keyTile[firstTotal(t) + rowOfTile() * TOTAL_PITCH + part]);
+    rowTotal[t] += two.x + two.y;
+  }
+}
+
+// The second half of a plain step of teams. What one of them cannot take, all of the work-group leaves out.
+bool teamStep(MATRIX_C s[BLOCKS_S], uint step, bool isFine) {
+  if (!isFine) someLeftOut = 1u;
+  MATRIX_C total[QUERY_TILES];
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) total[t] = MATRIX_C(0.0);
+  storeWeights(s, total);
+  barrier();
+  if (anyInSubgroup(someLeftOut != 0u)) return false;
+  computeAnew(0u);
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+    coopMatStore(total[t], keyTile, firstTotal(t) + member() * MATRIX_M / 2, TOTAL_PITCH, BY_COLUMN);
+  }
+  EACH_BLOCK(d, (OWN_BLOCKS_V + 1) / 2, addTeamValues(step, 2 * d))
+  barrier();
+  computeAnew(0u);
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) addTeamTotals(t);
+  return true;
+}
+
 // A step of a plain tile. False: a score is too large for the references, and nothing was added up.
 bool plainStep(uint step, float factor) {
+  computeAnew(0u);
   MATRIX_C s[BLOCKS_S];
   [[unroll]] for (uint i = 0; i < BLOCKS_S; i++) s[i] = MATRIX_C(0.0);
   EACH_BLOCK(d, BLOCKS_QK, addScores(step, d, s))
+  computeAnew(1u);
   float largest = -kInfinity;
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
     MATRIX_C references = referencesOf(t);
-    [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
+    [[unroll]] for (uint k = 0; k < OWN_KEY_TILES; k++) {
       EACH(i, references) {
         s[k * QUERY_TILES + t][i] = fma(s[k * QUERY_TILES + t][i], factor, -references[i]);
         largest = max(largest, s[k * QUERY_TILES + t][i]);
@@ -118,38 +196,55 @@ bool plainStep(uint step, float factor) {
     }
   }
   // Whatever the device makes of the maximum of NaN and a number: neither is missed.
-  if (subgroupAny(!(largest <= THRESHOLD))) return false;
+  bool tooLarge = subgroupAny(!(largest <= THRESHOLD));
+  if (TEAM > 1) return teamStep(s, step, !tooLarge && seesKeys());
+  if (tooLarge) return false;
 
   MATRIX_B weights[BLOCKS_W];
   plainWeights(s, weights);
-  EACH_BLOCK(d, BLOCKS_V, addValues(weights, step, d))
+  EACH_BLOCK(d, OWN_BLOCKS_V, addValues(weights, step, d))
   return true;
 }
 
-// Scores of a block of keys to memory, relative to `references`.
-void storeCarefulScores(const AttentionParams p, uint t, uint step, uint k, MATRIX_C references) {
+// The parameters, read again where registers are few.
+AttentionParams readAnew(const AttentionParams p) {
+  if (TEAM == 1) return p;
+  return ParamsIn(push.params + zero).value;
+}
+
+// Careful steps count from the beginning of the tile.
+
+// Scores of a block of keys of a careful step to memory, relative to `references`.
+void storeCarefulScores(AttentionParams p, uint t, uint step, uint k, MATRIX_C references) {
   MATRIX_C s = MATRIX_C(0.0);
-  EACH_BLOCK(d, BLOCKS_QK, s = coopMatMulAdd(keysAt(step, k, d), queriesAt(t, d), s))
+  EACH_BLOCK(d, BLOCKS_QK, s = coopMatMulAdd(keysAt(step * CAREFUL_TILES + k, d), queriesAt(t, d), s))
+  computeAnew(1u);
+  p = readAnew(p);
+  if (TEAM > 1) references = referencesOf(t);
   if (NATURAL == 0) EACH(i, s) s[i] = fma(s[i], p.scale * kLog2E, -references[i]);
-  coopMatStore(s, exchange, firstOfSubgroup() + k * MATRIX_M / 2, SCORE_PITCH, BY_COLUMN);
+  coopMatStore(s, exchange, firstOfTeam() + k * MATRIX_M / 2, SCORE_PITCH, BY_COLUMN);
 }
 
 // Scores of a query tile to memory, and there to final ones, whatever hides a key. Returns the largest of the row.
-float carefulScores(const AttentionParams p, const Block b, uint t, uint step, uint firstKey) {
+float carefulScores(AttentionParams p, const Block b, uint t, uint tile, uint step) {
+  computeAnew(0u);
   MATRIX_C references = referencesOf(t);
-  EACH_BLOCK(k, KEY_TILES, storeCarefulScores(p, t, step, k, references))
+  EACH_BLOCK(k, OWN_CAREFUL_TILES, storeCarefulScores(p, t, step, member() * OWN_CAREFUL_TILES + k, references))
   handOver();
+  p = readAnew(p);
+  uint firstKey = b.keysBegin + (tile + zero) * KEYS + step * CAREFUL_KEYS;
   float largest = -kInfinity;
-  [[dont_unroll]] for (uint key = sharer(); key < STEP_KEYS; key += SHARERS) {
+  [[dont_unroll]] for (uint key = sharer(); key < CAREFUL_KEYS; key += SHARERS) {
     float score = loadScore(key);
     score = finalScore(p, b, b.firstRow + rowOfBlock(t), firstKey + key, NATURAL != 0 ? score * p.scale : score);
     exchange[scoreAt(key)][key % 2] = floatBitsToUint(score);
     largest = max(largest, score);
   }
-  rowParts[gl_SubgroupID * SUBGROUP + gl_SubgroupInvocationID] = largest;
+  if (TEAM > 1) loadRowState(t);
+  rowParts[subgroup() * SUBGROUP + lane()] = largest;
   handOver();
   [[unroll]] for (uint i = 0; i < SHARERS; i++) {
-    largest = max(largest, rowParts[gl_SubgroupID * SUBGROUP + i * MATRIX_N + rowOfTile()]);
+    largest = max(largest, rowParts[team() * TEAM * SUBGROUP + i * MATRIX_N + rowOfTile()]);
   }
   return largest;
 }
@@ -162,11 +257,27 @@ float carefulWeight(float score, float subtracted) {
 
 void addCarefulValues(uint t, uint step, uint k) {
   MATRIX_B weights = carefulWeightsAt(k);
-  EACH_BLOCK(d, BLOCKS_V, sums[t * BLOCKS_V + d] = coopMatMulAdd(valuesAt(step, k, d), weights, sums[t * BLOCKS_V + d]))
+  EACH_BLOCK(d, OWN_BLOCKS_V, {
+    MATRIX_A values = valuesAt(step * CAREFUL_KEYS + k * MATRIX_K, d, V_PITCH);
+    sums[t * OWN_BLOCKS_V + d] = coopMatMulAdd(values, weights, sums[t * OWN_BLOCKS_V + d]);
+  })
 }
 
-void carefulStep(const AttentionParams p, const Block b, uint t, uint step, uint firstKey) {
-  float largest = carefulScores(p, b, t, step, firstKey);
+void addCarefulTeamValues(uint t, uint step) {
+  MATRIX_B weights[BLOCKS_CAREFUL];
+  [[unroll]] for (uint k = 0; k < BLOCKS_CAREFUL; k++) weights[k] = carefulWeightsAt(k);
+  EACH_BLOCK(d, OWN_BLOCKS_V, {
+    MATRIX_C products = MATRIX_C(0.0);
+    EACH_BLOCK(k, BLOCKS_CAREFUL, {
+      MATRIX_A values = valuesAt(step * CAREFUL_KEYS + k * MATRIX_K, d, V_PITCH);
+      products = coopMatMulAdd(values, weights[k], products);
+    })
+    sums[t * OWN_BLOCKS_V + d] += products;
+  })
+}
+
+void carefulStep(const AttentionParams p, const Block b, uint t, uint tile, uint step) {
+  float largest = carefulScores(p, b, t, tile, step);
   // A row that has seen no key yet has a reference of 0, with which nothing has been weighted.
   float above = NATURAL != 0 ? (largest - reference[t]) * kLog2E : largest;
   float subtracted = NATURAL != 0 ? reference[t] : 0.0, factor = 1.0;
@@ -179,79 +290,124 @@ void carefulStep(const AttentionParams p, const Block b, uint t, uint step, uint
     isSet[t] = true;
   }
   rowReferences[rowOfBlock(t)] = reference[t];
-  rowFactors[gl_SubgroupID * MATRIX_N + rowOfTile()] = factor;
+  rowFactors[team() * MATRIX_N + rowOfTile()] = factor;
   rowTotal[t] *= factor;
-  [[dont_unroll]] for (uint word = sharer(); word < STEP_KEYS / 2; word += SHARERS) {
+  [[dont_unroll]] for (uint word = sharer(); word < CAREFUL_KEYS / 2; word += SHARERS) {
     uint key = firstOfPair(word);
     vec2 weight = vec2(carefulWeight(loadScore(key), subtracted), carefulWeight(loadScore(key + PAIR_DISTANCE), subtracted));
     rowTotal[t] += weight.x + weight.y;
     isSet[t] = isSet[t] || isNan(rowTotal[t]);  // what it is compared with no longer matters
     storePair(key, weight);
   }
+  if (TEAM > 1 && isSet[t]) storeRowState(t);
   handOver();
   if (subgroupAny(factor != 1.0)) {
     MATRIX_C factors;
-    coopMatLoad(factors, rowFactors, gl_SubgroupID * MATRIX_N, 0, BY_ROW);
-    EACH_BLOCK(d, BLOCKS_V, sums[t * BLOCKS_V + d] *= factors)
-    totals[t] *= factors;
+    coopMatLoad(factors, rowFactors, team() * MATRIX_N, 0, BY_ROW);
+    EACH_BLOCK(d, OWN_BLOCKS_V, sums[t * OWN_BLOCKS_V + d] *= factors)
+    if (TEAM == 1) totals[t] *= factors;
   }
-  EACH_BLOCK(k, BLOCKS_P, addCarefulValues(t, step, k))
+  if (TEAM > 1) {
+    addCarefulTeamValues(t, step);
+  } else {
+    EACH_BLOCK(k, BLOCKS_CAREFUL, addCarefulValues(t, step, k))
+  }
   handOver();
 }
 
 void addSpecialBlock(uint t, uint step, uint d, float value) {
   MATRIX_C count = MATRIX_C(0.0);
-  EACH_BLOCK(k, BLOCKS_P, count = coopMatMulAdd(valuesAt(step, k, d), carefulWeightsAt(k), count))
+  EACH_BLOCK(k, BLOCKS_CAREFUL, {
+    MATRIX_A ones = valuesAt(step * CAREFUL_KEYS + k * MATRIX_K, d, V_PITCH + zero);
+    count = coopMatMulAdd(ones, carefulWeightsAt(k), count);
+  })
   EACH(i, count) {
-    if (count[i] > 0.0) sums[t * BLOCKS_V + d][i] += value;
+    if (count[i] > 0.0) sums[t * OWN_BLOCKS_V + d][i] += value;
   }
 }
 
 // The values of one kind, which lie in the tile as 1: the sums of rows that see one become what it makes of them.
-void addSpecialValues(const AttentionParams p, const Block b, uint t, uint step, uint firstKey, uint kind) {
-  float value = kind == KIND_NAN ? uintBitsToFloat(0x7fc00000u) : kind == KIND_PLUS_INFINITY ? kInfinity : -kInfinity;
-  carefulScores(p, b, t, step, firstKey);
-  [[dont_unroll]] for (uint word = sharer(); word < STEP_KEYS / 2; word += SHARERS) {
+void addSpecialValues(const AttentionParams p, const Block b, uint t, uint tile, uint step, uint kind) {
+  carefulScores(p, b, t, tile, step);
+  [[dont_unroll]] for (uint word = sharer(); word < CAREFUL_KEYS / 2; word += SHARERS) {
     uint key = firstOfPair(word);
     storePair(key, vec2(loadScore(key) == -kInfinity ? 0.0 : 1.0, loadScore(key + PAIR_DISTANCE) == -kInfinity ? 0.0 : 1.0));
   }
   handOver();
-  EACH_BLOCK(d, BLOCKS_V, addSpecialBlock(t, step, d, value))
+  float value = kind == KIND_NAN ? uintBitsToFloat(0x7fc00000u) : kind == KIND_PLUS_INFINITY ? kInfinity : -kInfinity;
+  EACH_BLOCK(d, OWN_BLOCKS_V, addSpecialBlock(t, step, d, value))
   handOver();
+}
+
+bool alignedK(const AttentionParams p) { return isAligned(push.buffers[BUFFER_K], p.kStrideB, p.kStrideH, p.kStrideT, HEAD_DIM_QK); }
+bool alignedV(const AttentionParams p) { return isAligned(push.buffers[BUFFER_V], p.vStrideB, p.vStrideH, p.vStrideT, HEAD_DIM_V); }
+
+Address headOfK(const AttentionParams p, const Block b) {
+  return tensorAddress(push.buffers[BUFFER_K], b.batch * p.kStrideB + b.headKv * p.kStrideH + b.keyBase * p.kStrideT);
+}
+Address headOfV(const AttentionParams p, const Block b) {
+  return tensorAddress(push.buffers[BUFFER_V], b.batch * p.vStrideB + b.headKv * p.vStrideH + b.keyBase * p.vStrideT);
+}
+
+// A plain tile of teams, which have no registers for one that waits. True if this invocation met a value that is not finite.
+bool copyPlainTile(const AttentionParams p, const Block b, uint first) {
+  if (CAREFUL && !(alignedK(p) && alignedV(p))) {
+    copyKeys(p, b, first, false);
+    return copyValues(p, b, first, false, KIND_FINITE);
+  }
+  TileOffsets offsets = tileOffsets(p);
+  fetchWholeKeys(p, b, headOfK(p, b), offsets, first);
+  stageKeys();
+  fetchWholeValues(p, b, headOfV(p, b), offsets, first);
+  stageValues();
+  return holdsSpecialValue();
 }
 
 // Plain tiles from `tile` to before plainEnd, until one has to be careful: a subgroup has left out of the one before `tile`, from its
 // firstStep on, or `tile` has a value that is not finite.
-void plainTiles(const AttentionParams p, const Block b, Address kHead, Address vHead, const TileOffsets offsets, uint plainEnd,
+void plainTiles(const AttentionParams p, const Block b, Address kHead, Address vHead, TileOffsets offsets, uint plainEnd,
                 inout uint tile, inout uint firstStep) {
   float factor = p.scale * kLog2E;
   [[dont_unroll]] while (true) {
     bool more = tile < plainEnd;
-    if (more) fetchWholeTile(p, b, kHead, vHead, offsets, b.keysBegin + tile * KEYS);
+    uint first = b.keysBegin + tile * KEYS;
+    if (TEAM == 1 && more) {
+      fetchWholeKeys(p, b, kHead, offsets, first);
+      fetchWholeValues(p, b, vHead, offsets, first);
+    }
     barrier();
     if (!more || anyInSubgroup(someLeftOut != 0u)) break;
-    stageKeys();
-    stageValues();
-    if (holdsSpecialValue()) foundSpecial = 1u;
+    computeAnew(0u);
+    bool special;
+    if (TEAM == 1) {
+      stageKeys();
+      stageValues();
+      special = holdsSpecialValue();
+    } else {
+      special = copyPlainTile(readAnew(p), b, first);
+    }
+    if (special) foundSpecial = 1u;
     barrier();
     if (anyInSubgroup(foundSpecial != 0u)) break;
     firstStep = STEPS;
     [[unroll]] for (uint step = 0; step < STEPS; step++) {
-      if (firstStep == STEPS && !(allSet && plainStep(step, factor))) {
+      if (firstStep == STEPS && !((TEAM > 1 || allSet) && plainStep(step, factor))) {
         firstStep = step;
         someLeftOut = 1u;
       }
     }
+    if (TEAM > 1) firstStep = 0u;  // all leave out the tile, or none
     tile++;
   }
+  computeAnew(0u);
 }
 
 void loadQueryBlock(const AttentionParams p, const Block b, uint t, uint d, bool aligned) {
   [[unroll]] for (uint j = 0; j < MATRIX_N * MATRIX_K / 8; j += SUBGROUP) {
-    uint i = gl_SubgroupInvocationID + j, row = i / (MATRIX_K / 8), piece = i % (MATRIX_K / 8);
+    uint i = lane() + j, row = i / (MATRIX_K / 8), piece = i % (MATRIX_K / 8);
     if (row >= MATRIX_N) continue;
     // Rows past the length, which may hold anything, are the last one: NaN in them must not decide what the others do.
-    uint ownRow = b.firstRow + gl_SubgroupID * OWN_ROWS + t * MATRIX_N + row;
+    uint ownRow = b.firstRow + firstReference(t) + row;
     Address rowAddress = queryRow(p, b, min(ownRow, max(b.seqlenQ, 1u) - 1u));
     uvec4 x;
     if (aligned) {
@@ -264,7 +420,7 @@ void loadQueryBlock(const AttentionParams p, const Block b, uint t, uint d, bool
       queryTile[at] = x.xy;
       queryTile[at + 1] = x.zw;
     } else {
-      uint at = firstOfSubgroup() + row * WEIGHT_PITCH + 2 * piece;
+      uint at = firstOfTeam() + row * WEIGHT_PITCH + 2 * piece;
       exchange[at] = x.xy;
       exchange[at + 1] = x.zw;
     }
@@ -278,7 +434,7 @@ void loadQueryBlock(const AttentionParams p, const Block b, uint t, uint d, bool
 void loadQueries(const AttentionParams p, const Block b) {
   bool aligned = isAligned(push.buffers[BUFFER_Q], p.qStrideB, p.qStrideH, p.qStrideT, HEAD_DIM_QK);
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
-    EACH_BLOCK(d, BLOCKS_QK, loadQueryBlock(p, b, t, d, aligned))
+    EACH_BLOCK(d, BLOCKS_QK, if (d % TEAM == member()) loadQueryBlock(p, b, t, d, aligned))
   }
 }
 
@@ -286,20 +442,20 @@ layout(buffer_reference, std430, buffer_reference_align = 16) writeonly buffer P
 
 // Sums of a query tile, times what rowFactors holds.
 void storeBlock(const AttentionParams p, const Block b, uint t, uint d, bool aligned) {
-  coopMatStore(sums[t * BLOCKS_V + d], exchange, firstOfSubgroup(), SCORE_PITCH, BY_COLUMN);
+  coopMatStore(sums[t * OWN_BLOCKS_V + d], exchange, firstOfMember(), SCORE_PITCH, BY_COLUMN);
   handOver();
   [[unroll]] for (uint j = 0; j < MATRIX_N * MATRIX_M / 8; j += SUBGROUP) {
-    uint i = gl_SubgroupInvocationID + j, row = i / (MATRIX_M / 8), piece = i % (MATRIX_M / 8);
-    uint ownRow = b.firstRow + gl_SubgroupID * OWN_ROWS + t * MATRIX_N + row;
-    float factor = rowFactors[gl_SubgroupID * MATRIX_N + row % MATRIX_N];
-    uint at = firstOfSubgroup() + row % MATRIX_N * SCORE_PITCH + 4 * piece;
+    uint i = lane() + j, row = i / (MATRIX_M / 8), piece = i % (MATRIX_M / 8);
+    uint ownRow = b.firstRow + firstReference(t) + row;
+    float factor = rowFactors[team() * MATRIX_N + row % MATRIX_N];
+    uint at = firstOfMember() + row % MATRIX_N * SCORE_PITCH + 4 * piece;
     Address outAddress = outRow(p, b, min(ownRow, b.rowLimit - 1u));
     uvec4 halves;
     [[unroll]] for (uint c = 0; c < 4; c++) {
       vec2 x = uintBitsToFloat(exchange[at + c]);
       halves[c] = factor == 0.0 ? 0u : floatToHalf(x.x * factor) | floatToHalf(x.y * factor) << 16;
     }
-    uint first = d * MATRIX_M + 8 * piece;
+    uint first = (member() * OWN_BLOCKS_V + d) * MATRIX_M + 8 * piece;
     if (row >= MATRIX_N || ownRow >= b.rowLimit || first >= HEAD_DIM_V) continue;
     if (aligned) {
       PiecesOut(outAddress + 2u * first).v[0] = halves;
@@ -315,12 +471,13 @@ void storeBlock(const AttentionParams p, const Block b, uint t, uint d, bool ali
 void storeRows(const AttentionParams p, const Block b) {
   bool aligned = isAligned(push.buffers[BUFFER_OUT], p.outStrideB, p.outStrideH, p.outStrideT, HEAD_DIM_V);
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
-    coopMatStore(totals[t], exchange, firstOfSubgroup(), SCORE_PITCH, BY_COLUMN);
-    rowParts[gl_SubgroupID * SUBGROUP + gl_SubgroupInvocationID] = rowTotal[t];
+    if (TEAM == 1) coopMatStore(totals[t], exchange, firstOfTeam(), SCORE_PITCH, BY_COLUMN);
+    rowParts[subgroup() * SUBGROUP + lane()] = rowTotal[t];
     handOver();
+    if (TEAM > 1) loadRowState(t);
     float total = 0.0;
-    [[unroll]] for (uint i = 0; i < MATRIX_M; i++) total += loadScore(i);
-    [[unroll]] for (uint i = 0; i < SHARERS; i++) total += rowParts[gl_SubgroupID * SUBGROUP + i * MATRIX_N + rowOfTile()];
+    if (TEAM == 1) [[unroll]] for (uint i = 0; i < MATRIX_M; i++) total += loadScore(i);
+    [[unroll]] for (uint i = 0; i < SHARERS; i++) total += rowParts[team() * TEAM * SUBGROUP + i * MATRIX_N + rowOfTile()];
     uint row = b.firstRow + rowOfBlock(t);
     float maximum = NATURAL != 0 ? reference[t] : reference[t] / kLog2E;
     float factor = 1.0;
@@ -341,10 +498,10 @@ void storeRows(const AttentionParams p, const Block b) {
     }
     // A row that sees a key, or the sink, has a weight of at least 2^-THRESHOLD.
     bool empty = total == 0.0 || row >= b.seqlenQ;
-    rowFactors[gl_SubgroupID * MATRIX_N + rowOfTile()] = empty ? 0.0 : factor / total;
+    rowFactors[team() * MATRIX_N + rowOfTile()] = empty ? 0.0 : factor / total;
     if (LSE != 0 && sharer() == 0u && row < b.rowLimit) storeLse(p, b, row, empty ? -kInfinity : logSumExp(maximum, total));
     handOver();
-    EACH_BLOCK(d, BLOCKS_V, storeBlock(p, b, t, d, aligned))
+    EACH_BLOCK(d, OWN_BLOCKS_V, storeBlock(p, b, t, d, aligned))
   }
 }
 
@@ -352,6 +509,12 @@ void main() {
   AttentionParams p = ParamsIn(push.params).value;
   Block b = blockOf(p, groupIndex(), 0u, ROWS, 0u);
   if (isVacant(b)) return;
+  if (TEAM > 1) {
+    sharedZeros[0] = 0u;
+    sharedZeros[1] = 0u;
+    barrier();
+    computeAnew(0u);
+  }
   loadQueries(p, b);
   [[unroll]] for (uint i = 0; i < BLOCKS_O; i++) sums[i] = MATRIX_C(0.0);
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
@@ -360,9 +523,10 @@ void main() {
     reference[t] = 0.0;
     isSet[t] = !CAREFUL;
     rowReferences[rowOfBlock(t)] = 0.0;
+    if (TEAM > 1) storeRowState(t);
   }
   allSet = !CAREFUL;
-  if (gl_LocalInvocationIndex == 0u) {
+  if (invocation() == 0u) {
     someLeftOut = 0u;
     foundSpecial = 0u;
     anySpecial = 0u;
@@ -373,26 +537,27 @@ void main() {
 
   uint keysEnd = HAS_KEYS != 0 ? max(b.keysEnd, b.keysBegin) : b.keysBegin;
   uint tiles = (keysEnd - b.keysBegin + KEYS - 1u) / KEYS;
-  bool alignedK = isAligned(push.buffers[BUFFER_K], p.kStrideB, p.kStrideH, p.kStrideT, HEAD_DIM_QK);
-  bool alignedV = isAligned(push.buffers[BUFFER_V], p.vStrideB, p.vStrideH, p.vStrideT, HEAD_DIM_V);
-  Address kHead = tensorAddress(push.buffers[BUFFER_K], b.batch * p.kStrideB + b.headKv * p.kStrideH + b.keyBase * p.kStrideT);
-  Address vHead = tensorAddress(push.buffers[BUFFER_V], b.batch * p.vStrideB + b.headKv * p.vStrideH + b.keyBase * p.vStrideT);
+  Address kHead = TEAM == 1 ? headOfK(p, b) : 0ul, vHead = TEAM == 1 ? headOfV(p, b) : 0ul;
   TileOffsets offsets = tileOffsets(p);
 
   // Plain tiles are those before plainEnd, from plainBegin on. The first tile of all sets the references.
   uint plainBegin = max((max(b.plainBegin, b.keysBegin) - b.keysBegin + KEYS - 1u) / KEYS, CAREFUL ? 1u : 0u);
   uint plainEnd = (clamp(b.plainEnd, b.keysBegin, keysEnd) - b.keysBegin) / KEYS;
   if (!PLAIN) plainEnd = 0u;
-  bool aligned = alignedK && alignedV;
+  bool wholeK = alignedK(p), wholeV = alignedV(p);  // teams find out where they need it
+  bool aligned = wholeK && wholeV;
   float factor = p.scale * kLog2E;
 
   uint tile = 0u, firstStep = 0u;
   if (!CAREFUL) plainTiles(p, b, kHead, vHead, offsets, plainEnd, tile, firstStep);
   [[dont_unroll]] while (CAREFUL && tile < tiles) {
     firstStep = 0u;  // of this subgroup, in the careful tile
-    if (PLAIN && aligned && tile >= plainBegin) plainTiles(p, b, kHead, vHead, offsets, plainEnd, tile, firstStep);
+    computeAnew(0u);
+    if (PLAIN && (TEAM > 1 || aligned) && tile >= plainBegin) {
+      plainTiles(p, b, kHead, vHead, offsets, plainEnd, tile, firstStep);
+    }
     // A tile that a subgroup has left out of, one that is not plain, or the end.
-    if (PLAIN && aligned && anyInSubgroup(someLeftOut != 0u)) {
+    if (PLAIN && (TEAM > 1 || aligned) && anyInSubgroup(someLeftOut != 0u)) {
       tile--;
     } else {
       firstStep = 0u;
@@ -400,48 +565,53 @@ void main() {
     if (tile < tiles) {
       uint first = b.keysBegin + tile * KEYS;
       barrier();
-      if (gl_LocalInvocationIndex == 0u) {
+      computeAnew(0u);
+      if (invocation() == 0u) {
         someLeftOut = 0u;
         foundSpecial = 0u;
       }
-      copyKeys(p, b, first, alignedK);
-      if (copyValues(p, b, first, alignedV, KIND_FINITE)) {
+      AttentionParams q = readAnew(p);
+      copyKeys(q, b, first, TEAM == 1 ? wholeK : alignedK(q));
+      if (copyValues(q, b, first, TEAM == 1 ? wholeV : alignedV(q), KIND_FINITE)) {
         anySpecial = 1u;
         specialTiles[tile % 2u] = 1u;
       }
       barrier();
       // Plain tiles of rows that are not aligned are copied here, and then treated as the others: where tensors lie changes no bit.
-      bool plain = PLAIN && !aligned && tile >= plainBegin && tile < plainEnd && allSet &&
+      bool plain = PLAIN && TEAM == 1 && !aligned && tile >= plainBegin && tile < plainEnd && allSet &&
                    !anyInSubgroup(specialTiles[tile % 2u] != 0u);
-      if (gl_LocalInvocationIndex == 0u) specialTiles[(tile + 1u) % 2u] = 0u;
-      [[dont_unroll]] for (uint step = firstStep; step < STEPS; step++) {
-        plain = plain && plainStep(step, factor);
+      if (invocation() == 0u) specialTiles[(tile + 1u) % 2u] = 0u;
+      [[dont_unroll]] for (uint step = firstStep * CAREFUL_STEPS; step < STEPS * CAREFUL_STEPS; step++) {
+        if (TEAM == 1) plain = plain && plainStep(step, factor);
         if (plain) continue;
-        carefulStep(p, b, 0u, step, first + step * STEP_KEYS);
-        if (QUERY_TILES > 1) carefulStep(p, b, QUERY_TILES - 1u, step, first + step * STEP_KEYS);
+        carefulStep(p, b, 0u, tile, step);
+        if (QUERY_TILES > 1) carefulStep(p, b, QUERY_TILES - 1u, tile, step);
       }
-      bool all = true;
-      [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) all = all && isSet[t];
-      allSet = subgroupAll(all);
+      if (TEAM == 1) allSet = seesKeys();
       tile++;
     }
   }
 
   barrier();
+  computeAnew(0u);
   if (CAREFUL && anyInSubgroup(anySpecial != 0u)) {
     [[dont_unroll]] for (tile = 0u; tile < tiles; tile++) {
-      uint first = b.keysBegin + tile * KEYS;
-      copyKeys(p, b, first, alignedK);
+      computeAnew(0u);
+      p = readAnew(p);
+      copyKeys(p, b, b.keysBegin + (tile + zero) * KEYS, TEAM == 1 ? wholeK : alignedK(p));
       [[dont_unroll]] for (uint kind = KIND_FINITE + 1u; kind < KINDS; kind++) {
-        copyValues(p, b, first, alignedV, kind);
+        computeAnew(0u);
+        p = readAnew(p);
+        copyValues(p, b, b.keysBegin + (tile + zero) * KEYS, TEAM == 1 ? wholeV : alignedV(p), kind);
         barrier();
-        [[dont_unroll]] for (uint step = 0; step < STEPS; step++) {
-          addSpecialValues(p, b, 0u, step, first + step * STEP_KEYS, kind);
-          if (QUERY_TILES > 1) addSpecialValues(p, b, QUERY_TILES - 1u, step, first + step * STEP_KEYS, kind);
+        [[dont_unroll]] for (uint step = 0; step < STEPS * CAREFUL_STEPS; step++) {
+          addSpecialValues(p, b, 0u, tile, step, kind);
+          if (QUERY_TILES > 1) addSpecialValues(p, b, QUERY_TILES - 1u, tile, step, kind);
         }
         barrier();
       }
     }
   }
-  storeRows(p, b);
+  computeAnew(0u);
+  storeRows(readAnew(p), b);
 }

@@ -50,7 +50,8 @@
 #define SPEC_ROLLED 39       // 1: loops over blocks of channels or keys stay loops, for drivers of CPUs
 #define SPEC_PARTIAL_ROWS 40 // rows of a block of partial results
 #define SPEC_SHARERS 41      // flash_decode: neighbours that share the softmax of a step
-#define SPEC_COUNT 42
+#define SPEC_TEAM 42         // subgroups that share query rows, each with a part of the keys' scores and of the channels of V
+#define SPEC_COUNT 43
 
 #define KV_E4M3 1
 #define KV_I8 2

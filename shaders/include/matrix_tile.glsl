@@ -16,6 +16,7 @@ layout(constant_id = SPEC_MATRIX_M) const uint MATRIX_M = 16;
 layout(constant_id = SPEC_MATRIX_N) const uint MATRIX_N = 16;
 layout(constant_id = SPEC_MATRIX_K) const uint MATRIX_K = 16;
 layout(constant_id = SPEC_KEY_TILES) const uint KEY_TILES = 2;   // even
+layout(constant_id = SPEC_TEAM) const uint TEAM = 1;             // subgroups that share query rows; divides KEY_TILES / 2
 layout(constant_id = SPEC_ROLLED) const uint ROLLED = 0;
 
 // Pieces of a tile and blocks of channels or keys, whose arrays lie in registers: GPUs need constant indices for that. Drivers of CPUs, for
@@ -31,13 +32,14 @@ const uint STEP_KEYS = KEY_TILES * MATRIX_M;                     // of a step of
 const uint PAIR_DISTANCE = CONVERSIONS != 0 ? 1 : MATRIX_M;      // between the keys whose elements of V share a word
 
 const uint BLOCKS_QK = (HEAD_DIM_QK + MATRIX_K - 1) / MATRIX_K;  // of channels
-const uint BLOCKS_V = (HEAD_DIM_V + MATRIX_M - 1) / MATRIX_M;
+const uint OWN_BLOCKS_V = (HEAD_DIM_V + MATRIX_M * TEAM - 1) / (MATRIX_M * TEAM);  // of a subgroup
+const uint BLOCKS_V = OWN_BLOCKS_V * TEAM;
 const uint PIECES_QK = BLOCKS_QK * MATRIX_K / 8;                 // of a row
 const uint PIECES_V = BLOCKS_V * MATRIX_M / 8;
 const uint K_PITCH = PIECES_QK * 2 + 1;                          // of a row in shared memory, in uvec2
 const uint V_PITCH = KEYS / 4 + 1;
 
-const uint VALUES_EACH = KEYS * PIECES_V >= 4 * LOCAL_SIZE ? 4 : 2;
+const uint VALUES_EACH = KEYS * PIECES_V >= 4 * LOCAL_SIZE * TEAM ? 4 : 2;
 const uint VALUE_BLOCKS = KEYS / VALUES_EACH;
 const uint K_COUNT = (KEYS * PIECES_QK + LOCAL_SIZE - 1) / LOCAL_SIZE;        // pieces of an invocation
 const uint V_COUNT = (VALUE_BLOCKS * PIECES_V + LOCAL_SIZE - 1) / LOCAL_SIZE;
@@ -48,6 +50,17 @@ shared uvec2 keyTile[KEYS * K_PITCH];
 shared uvec2 valueTile[BLOCKS_V * MATRIX_M * V_PITCH];
 
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer PiecesIn { uvec4 v[]; };
+
+// Teams are for devices with few registers, and what they compute from an invocation's number would take many in loops. A zero that
+// compilers do not see through makes them compute it anew.
+shared uint sharedZeros[2];
+uint zero = 0u;
+void computeAnew(uint i) {
+  if (TEAM > 1) zero = sharedZeros[i];
+}
+uint subgroup() { return gl_SubgroupID + zero; }
+uint lane() { return gl_SubgroupInvocationID + zero; }
+uint invocation() { return TEAM > 1 ? subgroup() * SUBGROUP + lane() : gl_LocalInvocationIndex; }
 
 uvec4 keyPieces[K_COUNT];
 uvec4 valuePieces[V_COUNT * VALUES_EACH];
@@ -72,23 +85,23 @@ uint loadWord(Address row, uint d, const uint headDim) {
 // Which piece the i-th of an invocation is: row (or block of rows) and piece of it. LOCAL_SIZE is mostly a multiple of the row's
 // pieces; then the invocation's part is known before any loop.
 uint keyOfPiece(uint i) {
-  uint t = gl_LocalInvocationIndex;
+  uint t = invocation();
   return LOCAL_SIZE % PIECES_QK == 0 ? t / PIECES_QK + i * (LOCAL_SIZE / PIECES_QK) : (t + i * LOCAL_SIZE) / PIECES_QK;
 }
 uint pieceOfKey(uint i) {
-  uint t = gl_LocalInvocationIndex;
+  uint t = invocation();
   return LOCAL_SIZE % PIECES_QK == 0 ? t % PIECES_QK : (t + i * LOCAL_SIZE) % PIECES_QK;
 }
 uint blockOfValue(uint i) {
-  uint t = gl_LocalInvocationIndex;
+  uint t = invocation();
   return LOCAL_SIZE % VALUE_BLOCKS == 0 ? t % VALUE_BLOCKS : (t + i * LOCAL_SIZE) % VALUE_BLOCKS;
 }
 uint pieceOfValue(uint i) {
-  uint t = gl_LocalInvocationIndex;
+  uint t = invocation();
   return LOCAL_SIZE % VALUE_BLOCKS == 0 ? t / VALUE_BLOCKS + i * (LOCAL_SIZE / VALUE_BLOCKS) : (t + i * LOCAL_SIZE) / VALUE_BLOCKS;
 }
-bool hasKeyPiece(uint i) { return K_EVEN || gl_LocalInvocationIndex + i * LOCAL_SIZE < KEYS * PIECES_QK; }
-bool hasValuePiece(uint i) { return V_EVEN || gl_LocalInvocationIndex + i * LOCAL_SIZE < VALUE_BLOCKS * PIECES_V; }
+bool hasKeyPiece(uint i) { return K_EVEN || invocation() + i * LOCAL_SIZE < KEYS * PIECES_QK; }
+bool hasValuePiece(uint i) { return V_EVEN || invocation() + i * LOCAL_SIZE < VALUE_BLOCKS * PIECES_V; }
 
 // The first key of the pair whose elements make word `word` of a row of V, or of weights. The second is PAIR_DISTANCE further on.
 uint firstOfPair(uint word) { return word / PAIR_DISTANCE * (2 * PAIR_DISTANCE) + word % PAIR_DISTANCE; }
@@ -114,8 +127,9 @@ void fetchWholeKey(const AttentionParams p, const Block b, Address kTile, const 
   }
 }
 void fetchWholeValue(const AttentionParams p, const Block b, Address vTile, const TileOffsets offsets, uint first, uint i, uint k) {
-  if (!hasValuePiece(i)) return;
-  if (PAGE_SIZE == 0 && LOCAL_SIZE % VALUE_BLOCKS == 0 && PIECES_V * 8 == HEAD_DIM_V) {
+  if (!hasValuePiece(i)) {
+    valuePieces[i * VALUES_EACH + k] = uvec4(0);
+  } else if (PAGE_SIZE == 0 && LOCAL_SIZE % VALUE_BLOCKS == 0 && PIECES_V * 8 == HEAD_DIM_V) {
     uint distance = 2u * keyOfValue(0u, k) * p.vStrideT;
     valuePieces[i * VALUES_EACH + k] =
         PiecesIn(vTile + uint64_t(distance) + uint64_t(offsets.value) + 16u * i * (LOCAL_SIZE / VALUE_BLOCKS)).v[0];
@@ -126,9 +140,12 @@ void fetchWholeValue(const AttentionParams p, const Block b, Address vTile, cons
 }
 // A tile of which every key exists and every row is aligned. Its address is that of the whole work-group; mostly its pieces lie at
 // distances that are, too. Where rows have fewer pieces than blocks have, the rest is 0 and never read.
-void fetchWholeTile(const AttentionParams p, const Block b, Address kHead, Address vHead, const TileOffsets offsets, uint first) {
-  Address kTile = tensorAddress(kHead, first * p.kStrideT), vTile = tensorAddress(vHead, first * p.vStrideT);
+void fetchWholeKeys(const AttentionParams p, const Block b, Address kHead, const TileOffsets offsets, uint first) {
+  Address kTile = tensorAddress(kHead, first * p.kStrideT);
   EACH_BLOCK(i, K_COUNT, fetchWholeKey(p, b, kTile, offsets, first, i))
+}
+void fetchWholeValues(const AttentionParams p, const Block b, Address vHead, const TileOffsets offsets, uint first) {
+  Address vTile = tensorAddress(vHead, first * p.vStrideT);
   [[unroll]] for (uint k = 0; k < VALUES_EACH; k++) {
     EACH_BLOCK(i, V_COUNT, fetchWholeValue(p, b, vTile, offsets, first, i, k))
   }
@@ -137,16 +154,18 @@ void fetchWholeTile(const AttentionParams p, const Block b, Address kHead, Addre
 // Any tile of aligned rows; keys past the last are 0.
 void fetchKey(const AttentionParams p, const Block b, uint first, uint i) {
   uint key = first + keyOfPiece(i);
-  if (hasKeyPiece(i)) keyPieces[i] = loadPiece(keyRowOfK(p, b, key), pieceOfKey(i), HEAD_DIM_QK);
-  if (key >= b.seqlenK) keyPieces[i] = uvec4(0);
+  uvec4 x = uvec4(0);
+  if (hasKeyPiece(i)) x = loadPiece(keyRowOfK(p, b, key), pieceOfKey(i), HEAD_DIM_QK);
+  keyPieces[i] = key >= b.seqlenK ? uvec4(0) : x;
 }
 void fetchKeys(const AttentionParams p, const Block b, uint first) { EACH_BLOCK(i, K_COUNT, fetchKey(p, b, first, i)) }
 
 void fetchValue(const AttentionParams p, const Block b, uint first, uint i) {
   [[unroll]] for (uint k = 0; k < VALUES_EACH; k++) {
     uint key = first + keyOfValue(blockOfValue(i), k);
-    if (hasValuePiece(i)) valuePieces[i * VALUES_EACH + k] = loadPiece(keyRowOfV(p, b, key), pieceOfValue(i), HEAD_DIM_V);
-    if (key >= b.seqlenK) valuePieces[i * VALUES_EACH + k] = uvec4(0);
+    uvec4 x = uvec4(0);
+    if (hasValuePiece(i)) x = loadPiece(keyRowOfV(p, b, key), pieceOfValue(i), HEAD_DIM_V);
+    valuePieces[i * VALUES_EACH + k] = key >= b.seqlenK ? uvec4(0) : x;
   }
 }
 void fetchValues(const AttentionParams p, const Block b, uint first) { EACH_BLOCK(i, V_COUNT, fetchValue(p, b, first, i)) }
@@ -215,12 +234,16 @@ void keepValuesOf(uint kind) { EACH_BLOCK(i, V_COUNT * VALUES_EACH, keepPieceOf(
 
 void copyKeys(const AttentionParams p, const Block b, uint first, bool aligned) {
   if (aligned) {
-    fetchKeys(p, b, first);
-    stageKeys();
+    if (TEAM == 1) {
+      fetchKeys(p, b, first);
+      stageKeys();
+    } else {
+      EACH_BLOCK(i, K_COUNT, { fetchKey(p, b, first, i); stageKey(i); })
+    }
     return;
   }
   const uint words = PIECES_QK * 4;  // of a row
-  [[dont_unroll]] for (uint i = gl_LocalInvocationIndex; i < KEYS * words; i += LOCAL_SIZE) {
+  [[dont_unroll]] for (uint i = invocation(); i < KEYS * words; i += LOCAL_SIZE) {
     uint key = i / words, word = i % words;
     uint x = loadWord(keyRowOfK(p, b, first + key), 2u * word, HEAD_DIM_QK);
     keyTile[key * K_PITCH + word / 2][word % 2] = first + key < b.seqlenK ? x : 0u;
@@ -238,7 +261,7 @@ bool copyValues(const AttentionParams p, const Block b, uint first, bool aligned
     return special;
   }
   const uint words = KEYS / 2;  // of a row
-  [[dont_unroll]] for (uint i = gl_LocalInvocationIndex; i < PIECES_V * 8 * words; i += LOCAL_SIZE) {
+  [[dont_unroll]] for (uint i = invocation(); i < PIECES_V * 8 * words; i += LOCAL_SIZE) {
     uint channel = i / words, word = i % words, key = first + firstOfPair(word);
     uint x = 0u;
     if (channel < HEAD_DIM_V && key < b.seqlenK) x = load16(keyRowOfV(p, b, key), channel);

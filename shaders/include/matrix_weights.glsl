@@ -18,13 +18,20 @@
 layout(constant_id = SPEC_QUERY_TILES) const uint QUERY_TILES = 1;
 
 const uint SUBGROUPS = LOCAL_SIZE / SUBGROUP;
-const uint OWN_ROWS = QUERY_TILES * MATRIX_N;            // query rows of a subgroup
-const uint ROWS = SUBGROUPS * OWN_ROWS;
+const uint TEAMS = SUBGROUPS / TEAM;
+const uint OWN_ROWS = QUERY_TILES * MATRIX_N;            // query rows of a team
+const uint ROWS = TEAMS * OWN_ROWS;
 const uint BLOCKS_P = STEP_KEYS / MATRIX_K;              // of the keys of a step
-const uint BLOCKS_S = KEY_TILES * QUERY_TILES;           // matrices of scores
+const uint OWN_KEY_TILES = KEY_TILES / TEAM;             // of a subgroup
+const uint BLOCKS_S = OWN_KEY_TILES * QUERY_TILES;       // matrices of scores
 const uint BLOCKS_W = BLOCKS_P * QUERY_TILES;            // and of weights
-const uint SHARERS = SUBGROUP / MATRIX_N;                // invocations that share a row
-const uint SCORE_PITCH = STEP_KEYS / 2 + 2;              // of a row of scores, in uvec2
+const uint SHARERS = TEAM * SUBGROUP / MATRIX_N;         // invocations that share a row
+// A team takes a block of keys of each subgroup for a careful step, so that its scores need little room.
+const uint CAREFUL_TILES = TEAM == 1 ? KEY_TILES : TEAM;
+const uint CAREFUL_KEYS = CAREFUL_TILES * MATRIX_M;
+const uint OWN_CAREFUL_TILES = CAREFUL_TILES / TEAM;
+const uint BLOCKS_CAREFUL = CAREFUL_KEYS / MATRIX_K;
+const uint SCORE_PITCH = CAREFUL_KEYS / 2 + 2;           // of a row of scores, in uvec2
 const uint WEIGHT_PITCH = STEP_KEYS / 4 + 1;             // of a row of weights
 const uint EXCHANGE = QUERY_TILES * WEIGHT_PITCH > SCORE_PITCH ? QUERY_TILES * WEIGHT_PITCH : SCORE_PITCH;
 
@@ -36,29 +43,46 @@ const uint EXCHANGE = QUERY_TILES * WEIGHT_PITCH > SCORE_PITCH ? QUERY_TILES * W
 #define BY_COLUMN gl_CooperativeMatrixLayoutColumnMajor
 #define EACH(i, matrix) [[unroll]] for (int i = 0; i < matrix.length(); i++)
 
-// What a subgroup passes from hand to hand, [row][key]: in plain tiles weights, of all its query tiles; in careful ones scores of one
+// What a team, or a subgroup, passes from hand to hand, [row][key]: in plain tiles weights, of all its query tiles; in careful ones scores of one
 // query tile, which turn into weights where they are. At the beginning Q and at the end sums, [row][channel]. The memory of another
-// subgroup is never touched.
-shared uvec2 exchange[SUBGROUPS * MATRIX_N * EXCHANGE];
+// team is never touched.
+shared uvec2 exchange[TEAMS * MATRIX_N * EXCHANGE];
 
-MATRIX_C totals[QUERY_TILES];  // of plain steps: the sum of a column is the total of a row
+MATRIX_C totals[QUERY_TILES];  // of plain steps: the sum of a column is the total of a row. Not of teams
+float rowTotal[QUERY_TILES];   // the sum over its sharers is the total of a row, or adds to it
 
+// Between the invocations of a team. If that is more than a subgroup, all of the work-group meets here.
 void handOver() {
-  controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
+  if (TEAM > 1) {
+    barrier();
+    computeAnew(0u);
+  } else {
+    controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
+  }
 }
 
-// Where the rows of the subgroup, or of one of its query tiles, begin.
-uint firstReference(uint t) { return gl_SubgroupID * OWN_ROWS + t * MATRIX_N; }
-uint firstOfSubgroup() { return gl_SubgroupID * MATRIX_N * EXCHANGE; }
-uint firstWeight(uint t) { return firstOfSubgroup() + t * MATRIX_N * WEIGHT_PITCH; }
+uint team() { return subgroup() / TEAM; }
+uint member() { return subgroup() % TEAM; }
+// Where the rows of the team, or of one of its query tiles, begin.
+uint firstReference(uint t) { return team() * OWN_ROWS + t * MATRIX_N; }
+uint firstOfTeam() { return team() * MATRIX_N * EXCHANGE; }
+uint firstOfMember() { return firstOfTeam() + member() * MATRIX_M / 2; }  // one of its accumulators
+uint firstWeight(uint t) { return firstOfTeam() + t * MATRIX_N * WEIGHT_PITCH; }
 // In careful tiles and at the end an invocation works for one row of a query tile.
-uint rowOfTile() { return gl_SubgroupInvocationID % MATRIX_N; }
-uint sharer() { return gl_SubgroupInvocationID / MATRIX_N; }
+uint rowOfTile() { return lane() % MATRIX_N; }
+uint sharer() { return (member() * SUBGROUP + lane()) / MATRIX_N; }
 uint rowOfBlock(uint t) { return firstReference(t) + rowOfTile(); }
 
 // Scores of this invocation's row.
-uint scoreAt(uint key) { return firstOfSubgroup() + rowOfTile() * SCORE_PITCH + key / 2; }
+uint scoreAt(uint key) { return firstOfTeam() + rowOfTile() * SCORE_PITCH + key / 2; }
 float loadScore(uint key) { return uintBitsToFloat(exchange[scoreAt(key)][key % 2]); }
+
+// Weights of a plain step that are in memory.
+MATRIX_B weightsAt(uint t, uint k) {
+  MATRIX_B weights;
+  coopMatLoad(weights, exchange, firstWeight(t) + k * MATRIX_K / 4, WEIGHT_PITCH, BY_COLUMN);
+  return weights;
+}
 
 #if CONVERSIONS
 
@@ -66,7 +90,7 @@ MATRIX_B converted(MATRIX_C weights) { return MATRIX_B(MATRIX_HALF(weights)); }
 
 // Scores of plain tiles, relative to their rows' references, to weights.
 void plainWeights(MATRIX_C s[BLOCKS_S], out MATRIX_B weights[BLOCKS_W]) {
-  [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
+  [[unroll]] for (uint k = 0; k < OWN_KEY_TILES; k++) {
     [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
       MATRIX_C weight;
       EACH(i, weight) {
@@ -78,34 +102,52 @@ void plainWeights(MATRIX_C s[BLOCKS_S], out MATRIX_B weights[BLOCKS_W]) {
   }
 }
 
+// The same to memory, for all of the team, and their sums to `total`.
+void storeWeights(MATRIX_C s[BLOCKS_S], inout MATRIX_C total[QUERY_TILES]) {
+  [[unroll]] for (uint k = 0; k < OWN_KEY_TILES; k++) {
+    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+      MATRIX_C weight;
+      EACH(i, weight) {
+        weight[i] = exp2(s[k * QUERY_TILES + t][i]);
+        total[t][i] += weight[i];
+      }
+      uint at = firstWeight(t) + (member() * OWN_KEY_TILES + k) * MATRIX_M / 4;
+      coopMatStore(MATRIX_HALF(weight), exchange, at, WEIGHT_PITCH, BY_COLUMN);
+    }
+  }
+}
+
 // Weights of careful tiles: the two of a pair, where the scores of its keys were.
 void storePair(uint key, vec2 weights) { exchange[scoreAt(key)] = floatBitsToUint(weights); }
 
 MATRIX_B carefulWeightsAt(uint k) {
   MATRIX_C weights;
-  coopMatLoad(weights, exchange, firstOfSubgroup() + k * MATRIX_M / 2, SCORE_PITCH, BY_COLUMN);
+  coopMatLoad(weights, exchange, firstOfTeam() + k * MATRIX_M / 2, SCORE_PITCH, BY_COLUMN);
   return converted(weights);
 }
 
 #else
 
-void plainWeights(MATRIX_C s[BLOCKS_S], out MATRIX_B weights[BLOCKS_W]) {
+void storeWeights(MATRIX_C s[BLOCKS_S], inout MATRIX_C total[QUERY_TILES]) {
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
-    [[unroll]] for (uint k = 0; k < KEY_TILES; k += 2) {
+    [[unroll]] for (uint k = 0; k < OWN_KEY_TILES; k += 2) {
       MATRIX_C pairs;
       EACH(i, pairs) {
         vec2 weight = vec2(exp2(s[k * QUERY_TILES + t][i]), exp2(s[(k + 1) * QUERY_TILES + t][i]));
-        totals[t][i] += weight.x + weight.y;
+        total[t][i] += weight.x + weight.y;
         pairs[i] = uintBitsToFloat(packFloat2x16(f16vec2(weight)));
       }
-      coopMatStore(pairs, exchange, firstWeight(t) + k * MATRIX_M / 4, WEIGHT_PITCH, BY_COLUMN);
+      uint at = firstWeight(t) + (member() * OWN_KEY_TILES + k) * MATRIX_M / 4;
+      coopMatStore(pairs, exchange, at, WEIGHT_PITCH, BY_COLUMN);
     }
   }
+}
+
+void plainWeights(MATRIX_C s[BLOCKS_S], out MATRIX_B weights[BLOCKS_W]) {
+  storeWeights(s, totals);
   handOver();
   [[unroll]] for (uint k = 0; k < BLOCKS_P; k++) {
-    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
-      coopMatLoad(weights[k * QUERY_TILES + t], exchange, firstWeight(t) + k * MATRIX_K / 4, WEIGHT_PITCH, BY_COLUMN);
-    }
+    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) weights[k * QUERY_TILES + t] = weightsAt(t, k);
   }
   handOver();
 }
@@ -115,7 +157,7 @@ void storePair(uint key, vec2 weights) { exchange[scoreAt(key)][key % 2] = packF
 
 MATRIX_B carefulWeightsAt(uint k) {
   MATRIX_B weights;
-  coopMatLoad(weights, exchange, firstOfSubgroup() + firstOfPair(k * MATRIX_K / 2) / 2, SCORE_PITCH, BY_COLUMN);
+  coopMatLoad(weights, exchange, firstOfTeam() + firstOfPair(k * MATRIX_K / 2) / 2, SCORE_PITCH, BY_COLUMN);
   return weights;
 }
 

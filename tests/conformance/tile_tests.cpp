@@ -2,8 +2,7 @@
 // Tiles that plans choose on GPUs, where a device has room for them: CPU devices choose others, so that no other test here runs the
 // code that these need.
 #include <algorithm>
-#include <cstring>
-#include <string>
+#include <string_view>
 
 #include "attention_call.hpp"
 #include "io/special_values.hpp"
@@ -17,6 +16,7 @@ struct Tile {
   const char* needed;  // the kernel that the device must support
   io::DType dtype;
   std::int64_t headDim;
+  std::string kernel() const { return std::string(asked).substr(0, std::string_view(asked).find(' ')); }
 };
 
 constexpr const char* kEightRows = "scalar_tiled local_size=32 columns=8 rows_each=8 keys=32 channels=64";
@@ -29,6 +29,10 @@ constexpr const char* kQuadsOfTwoKeys = "scalar_tiled wide=1 local_size=64 colum
 constexpr const char* kQuadsOfOneKey = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=4 keys=8 channels=128";
 constexpr const char* kManyColumns = "scalar_tiled wide=1 local_size=64 columns=32 rows_each=4 keys=32 channels=128";
 constexpr const char* kWideOfOneRow = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=1 keys=32 channels=128";
+constexpr const char* kTeamOfTwo = "coopmat subgroups=2 query_tiles=1 key_tiles=4 shared_q=1 team=2 keys=32";
+constexpr const char* kTeamsOfFour = "coopmat subgroups=8 query_tiles=1 key_tiles=8 shared_q=1 team=4 keys=64";
+constexpr const char* kTwoQueryTiles = "coopmat subgroups=4 query_tiles=2 key_tiles=8 shared_q=1 team=2 keys=64";
+constexpr const char* kConvertingTeam = "coopmat2 subgroups=4 query_tiles=1 key_tiles=8 shared_q=1 team=4 keys=64";
 
 constexpr Tile kTiles[] = {
     {"8_rows", kEightRows, "scalar_tiled", io::DType::F16, 64},
@@ -51,6 +55,12 @@ constexpr Tile kTiles[] = {
     {"many_columns", kManyColumns, "scalar_tiled_wide", io::DType::F16, 128},
     {"wide_of_one_row", kWideOfOneRow, "scalar_tiled_wide", io::DType::F16, 128},
     {"wide_of_one_row", kWideOfOneRow, "scalar_tiled_wide", io::DType::F16, 37},
+    {"team_of_two", kTeamOfTwo, "coopmat", io::DType::F16, 64},
+    {"team_of_two", kTeamOfTwo, "coopmat", io::DType::F16, 37},
+    {"teams_of_four", kTeamsOfFour, "coopmat", io::DType::F16, 80},
+    {"teams_of_four", kTeamsOfFour, "coopmat", io::DType::F16, 36},
+    {"teams_of_two_query_tiles", kTwoQueryTiles, "coopmat", io::DType::F16, 48},
+    {"team_of_four", kConvertingTeam, "coopmat2", io::DType::F16, 64},
 };
 
 bool supports(const Device& device, const std::string& name) {
@@ -73,6 +83,9 @@ void everyPartOfATile(const Device& device, const Variant& variant, std::int64_t
   causal.values.k = withRows(causal.values.k, 1, 71, 130, kNan);
   causal.values.v = withRows(causal.values.v, 1, 71, 130, kNan);
   checkCall(device, causal, "causal, with lengths");
+  AttentionCall growing = callOf(variant, headDim, 40, 330);
+  growing.values.k = withRows(growing.values.k, 0, 200, 202, 40.0f);
+  checkCall(device, growing, "scores far above those before");
   AttentionCall infinite = callOf(variant, headDim, 33, 97);
   infinite.values.causal = io::Causal::BottomRight;
   infinite.values.v = withRows(infinite.values.v, 0, 80, 81, kInfinity);
@@ -95,7 +108,7 @@ void everyPartOfATile(const Device& device, const Variant& variant, std::int64_t
 void registerTileTests(const Device& device) {
   for (const Tile& tile : kTiles) {
     if (!supports(device, tile.needed)) continue;
-    registerTest("attention_tiles", testName(tile.name, {std::string(tile.asked, std::strchr(tile.asked, ' ')), tile.dtype}, tile.headDim),
+    registerTest("attention_tiles", testName(tile.name, {tile.kernel(), tile.dtype}, tile.headDim),
                  [=] { everyPartOfATile(device, {tile.asked, tile.dtype}, tile.headDim); });
   }
 }

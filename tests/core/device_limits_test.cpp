@@ -6,6 +6,7 @@
 #include "attention/plan.hpp"
 #include "core_test.hpp"
 #include "fake_devices.hpp"
+#include "kernels/matrix_shape.hpp"
 #include "kernels/parameter_pool.hpp"
 #include "kernels/registry.hpp"
 #include "module_needs.hpp"
@@ -143,12 +144,26 @@ TEST_P(DeviceLimits, AreKeptByAttentionOnMatrixUnits) {
       EXPECT_EQ(chosen.kernel, core::isCpu(facts) ? desc.hasCuSeqlens ? "scalar_rows" : "widened_rows" : "coopmat");
       for (const std::string kernel : {"coopmat", "coopmat2"}) {
         if (*core::kernelEntry(kernel).deviceRefusal(facts) != '\0') continue;
-        for (const std::string& asked : {kernel, kernel + " subgroups=1 query_tiles=2 key_tiles=4 keys=64"}) {
+        for (const std::string& asked : {kernel, kernel + " subgroups=1 query_tiles=2 key_tiles=4 team=1 keys=64"}) {
           desc.kernel = asked.c_str();
           expectWithinLimits(facts, core::planAttention(facts, core::validateAttention(desc), ""));
         }
       }
     }
+  }
+}
+
+// Invocations of narrow subgroups have few registers, so that four subgroups share the sums of a row; others have them for themselves.
+TEST_P(DeviceLimits, DecideWhichSubgroupsShareRows) {
+  if (dtype != SACCADE_DTYPE_F16 || core::isCpu(facts) || *core::kernelEntry("coopmat").deviceRefusal(facts) != '\0') return;
+  const bool narrow = core::matrixSubgroupSize(facts) <= 16;
+  for (const int64_t headDim : {8, 64, 128}) {
+    SaccadeAttentionDesc desc = saccadeAttentionDescDefault();
+    desc.q = desc.k = desc.v = tensorDesc(SACCADE_DTYPE_F16, {8, 16, 2048, headDim});
+    desc.out.dtype = SACCADE_DTYPE_F16;
+    desc.kernel = "coopmat";
+    const core::PlanDraft plan = core::planAttention(facts, core::validateAttention(desc), "");
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, narrow ? " team=4 " : " team=1 ", plan.tile);
   }
 }
 
@@ -179,6 +194,13 @@ TEST(AttentionOnMatrixUnits, RefusesWhatItIsNotMadeFor) {
                       refusal(same, "coopmat keys=48 key_tiles=2"));
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "bytes of shared memory; this device has 65536",
                       refusal(same, "coopmat keys=256 key_tiles=8 subgroups=16"));
+  EXPECT_EQ(refusal(same, "coopmat subgroups=4 key_tiles=8 shared_q=1 team=4 keys=128"), "");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "team is 3, but must be 1, or 2 or 4",
+                      refusal(same, "coopmat subgroups=3 key_tiles=6 shared_q=1 team=3 keys=96"));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "team is 4, but must be 1, or 2 or 4 with a multiple of it as subgroups (6)",
+                      refusal(same, "coopmat subgroups=6 key_tiles=8 shared_q=1 team=4 keys=128"));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "subgroups is 16, which makes 128 rows; teams of 2 have at most 68 here",
+                      refusal(same, "coopmat subgroups=16 key_tiles=4 shared_q=1 team=2 keys=64"));
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "key_tiles is 3, but must be 2 to 8 in steps of 2", refusal(same, "coopmat key_tiles=3"));
 
   EXPECT_EQ(refusal(same, "coopmat2"), "");
