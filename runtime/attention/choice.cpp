@@ -99,8 +99,9 @@ AttentionTile scalarTiledTile(const DeviceFacts& facts, const AttentionProblem& 
   }
   // Those without fp16 arithmetic are older still, and of such large work-groups keep one subgroup resident where two have room.
   if (wideSubgroups && maxLocalSize(facts) >= 256 && widest <= 128 && (large || !facts.shaderFloat16)) {
-    for (const AttentionTile& tile : {tileOf(256, 8, 4, 32, kAll), tileOf(256, 8, 2, 32, kAll), tileOf(256, 8, 1, 32, 64)}) {
-      if (tiledSharedBytes(facts, problem, tile) <= 32768) return tile;
+    for (const AttentionTile& tile :
+         {tileOf(256, 8, 4, 32, kAll), tileOf(256, 8, 2, 32, kAll), tileOf(256, 8, 2, 32, 32), tileOf(256, 8, 1, 32, 32)}) {
+      if (2 * tiledSharedBytes(facts, problem, tile) <= facts.maxComputeSharedMemorySize) return tile;
     }
   }
   for (const AttentionTile& tile : {tileOf(128, 16, widest <= 64 ? 4 : 2, 64, kAll), tileOf(128, 8, 2, 32, 128), tileOf(128, 8, 2, 32, 64)}) {

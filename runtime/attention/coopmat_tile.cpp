@@ -142,6 +142,8 @@ AttentionTile coopmatTile(const DeviceFacts& facts, const AttentionProblem& prob
     }
     const std::string refusal = settleCoopmat(facts, problem, tile);
     if (refusal.empty() && blocksOf(problem, tile.rows) >= kEnoughBlocks) break;
+    // Two subgroups are for few rows: as many of four are resident, and read less.
+    if (refusal.empty() && subgroups == 4 && rowsPerEntry(problem) > tile.rows / 2) break;
   }
   return tile;
 }
