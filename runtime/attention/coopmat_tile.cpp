@@ -31,7 +31,7 @@ uint64_t sharedBytes(const AttentionProblem& problem, const AttentionTile& tile)
   const uint64_t pairs = tile.keys * keyPitch(problem, tile) + roundUp(problem.headDimV, matrix.m * tile.team) * valuePitch +
                          teams * matrix.n * exchange + queries * keyPitch(problem, tile);
   const uint64_t states = tile.team > 1 ? tile.rows : 1;
-  const uint64_t floats = tile.rows + teams * matrix.n + states + tile.localSize + 7;
+  const uint64_t floats = tile.rows + teams * matrix.n + states + tile.localSize + 11;
   return pairs * 8 + floats * 4;
 }
 

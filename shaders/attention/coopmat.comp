@@ -51,6 +51,7 @@ shared float rowParts[SUBGROUPS * SUBGROUP];
 shared uint someLeftOut;                                     // a subgroup has left out the rest of it
 shared uint foundSpecial;                                    // it has a value that is not finite
 shared uint anySpecial;                                      // so had a careful tile
+shared uvec3 waiting;                                        // of teams: what is of no use before the end
 shared uint specialTiles[2];                                 // so has the careful tile, or the next one, by their parity
 
 MATRIX_B heldQueries[BLOCKS_HELD];
@@ -226,12 +227,13 @@ void storeCarefulScores(AttentionParams p, uint t, uint step, uint k, MATRIX_C r
 }
 
 // Scores of a query tile to memory, and there to final ones, whatever hides a key. Returns the largest of the row.
-float carefulScores(AttentionParams p, const Block b, uint t, uint tile, uint step) {
+float carefulScores(AttentionParams p, Block b, uint t, uint tile, uint step) {
   computeAnew(0u);
   MATRIX_C references = referencesOf(t);
   EACH_BLOCK(k, OWN_CAREFUL_TILES, storeCarefulScores(p, t, step, member() * OWN_CAREFUL_TILES + k, references))
   handOver();
   p = readAnew(p);
+  if (TEAM > 1) b.slope = slopeOf(p, b);
   uint firstKey = b.keysBegin + (tile + zero) * KEYS + step * CAREFUL_KEYS;
   float largest = -kInfinity;
   [[dont_unroll]] for (uint key = sharer(); key < CAREFUL_KEYS; key += SHARERS) {
@@ -356,11 +358,8 @@ bool copyPlainTile(const AttentionParams p, const Block b, uint first) {
     return copyValues(p, b, first, false, KIND_FINITE);
   }
   TileOffsets offsets = tileOffsets(p);
-  fetchWholeKeys(p, b, headOfK(p, b), offsets, first);
-  stageKeys();
-  fetchWholeValues(p, b, headOfV(p, b), offsets, first);
-  stageValues();
-  return holdsSpecialValue();
+  copyWholeKeys(p, b, headOfK(p, b), offsets, first);
+  return copyWholeValues(p, b, headOfV(p, b), offsets, first);
 }
 
 // Plain tiles from `tile` to before plainEnd, until one has to be careful: a subgroup has left out of the one before `tile`, from its
@@ -527,6 +526,7 @@ void main() {
   }
   allSet = !CAREFUL;
   if (invocation() == 0u) {
+    if (TEAM > 1) waiting = uvec3(b.rowBase, b.rowLimit, b.seqlenQ);
     someLeftOut = 0u;
     foundSpecial = 0u;
     anySpecial = 0u;
@@ -613,5 +613,10 @@ void main() {
     }
   }
   computeAnew(0u);
+  if (TEAM > 1) {
+    b.rowBase = waiting.x;
+    b.rowLimit = waiting.y;
+    b.seqlenQ = waiting.z;
+  }
   storeRows(readAnew(p), b);
 }

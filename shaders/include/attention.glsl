@@ -106,6 +106,12 @@ void findSequence(const AttentionParams p, uint slot, uint rows, inout Block b) 
   }
 }
 
+// Of ALiBi.
+float slopeOf(const AttentionParams p, const Block b) {
+  if (ALIBI == 0) return 0.0;
+  return loadF32(elementAddress(push.buffers[BUFFER_ALIBI], b.batch * p.alibiStrideB + b.head, 4u), 0u);
+}
+
 // Block `index` and its keys, or of these a part. A block has `rows` query rows per head; `fold` is the head of its FOLD that the
 // invocation works for.
 Block blockOf(const AttentionParams p, uint index, uint part, uint rows, uint fold) {
@@ -155,8 +161,7 @@ Block blockOf(const AttentionParams p, uint index, uint part, uint rows, uint fo
     b.keysBegin = min(b.keysBegin + b.part * each, b.keysEnd);
     b.keysEnd = min(b.keysBegin + each, b.keysEnd);
   }
-  b.slope = 0.0;
-  if (ALIBI != 0) b.slope = loadF32(elementAddress(push.buffers[BUFFER_ALIBI], b.batch * p.alibiStrideB + b.head, 4u), 0u);
+  b.slope = slopeOf(p, b);
   return b;
 }
 

@@ -62,8 +62,19 @@ uint subgroup() { return gl_SubgroupID + zero; }
 uint lane() { return gl_SubgroupInvocationID + zero; }
 uint invocation() { return TEAM > 1 ? subgroup() * SUBGROUP + lane() : gl_LocalInvocationIndex; }
 
-uvec4 keyPieces[K_COUNT];
-uvec4 valuePieces[V_COUNT * VALUES_EACH];
+// Pieces on their way. Teams have no registers for many of them: each comes to its place before the next is asked for.
+const uint K_HELD = TEAM > 1 ? 1 : K_COUNT;
+const uint V_HELD = TEAM > 1 ? 1 : V_COUNT;
+uvec4 keyPieces[K_HELD];
+uvec4 valuePieces[V_HELD * VALUES_EACH];
+#define VALUE_PIECE(i, k) valuePieces[(i) % V_HELD * VALUES_EACH + (k)]
+
+#define EACH_PIECE(i, count, statement)                             \
+  if (ROLLED != 0 || TEAM > 1 && count > 2) {                       \
+    [[dont_unroll]] for (uint i = 0; i < count; i++) { statement; } \
+  } else {                                                          \
+    [[unroll]] for (uint i = 0; i < count; i++) { statement; }      \
+  }
 
 // Rows that begin at multiples of 16 bytes and consist of whole pieces.
 bool isAligned(Address base, uint strideB, uint strideH, uint strideT, const uint headDim) {
@@ -121,21 +132,21 @@ void fetchWholeKey(const AttentionParams p, const Block b, Address kTile, const 
   if (!hasKeyPiece(i)) return;
   if (PAGE_SIZE == 0 && LOCAL_SIZE % PIECES_QK == 0 && PIECES_QK * 8 == HEAD_DIM_QK) {
     uint distance = 2u * i * (LOCAL_SIZE / PIECES_QK) * p.kStrideT;
-    keyPieces[i] = PiecesIn(kTile + uint64_t(distance) + uint64_t(offsets.key)).v[0];
+    keyPieces[i % K_HELD] = PiecesIn(kTile + uint64_t(distance) + uint64_t(offsets.key)).v[0];
   } else {
-    keyPieces[i] = loadPiece(keyRowOfK(p, b, first + keyOfPiece(i)), pieceOfKey(i), HEAD_DIM_QK);
+    keyPieces[i % K_HELD] = loadPiece(keyRowOfK(p, b, first + keyOfPiece(i)), pieceOfKey(i), HEAD_DIM_QK);
   }
 }
 void fetchWholeValue(const AttentionParams p, const Block b, Address vTile, const TileOffsets offsets, uint first, uint i, uint k) {
   if (!hasValuePiece(i)) {
-    valuePieces[i * VALUES_EACH + k] = uvec4(0);
+    VALUE_PIECE(i, k) = uvec4(0);
   } else if (PAGE_SIZE == 0 && LOCAL_SIZE % VALUE_BLOCKS == 0 && PIECES_V * 8 == HEAD_DIM_V) {
     uint distance = 2u * keyOfValue(0u, k) * p.vStrideT;
-    valuePieces[i * VALUES_EACH + k] =
+    VALUE_PIECE(i, k) =
         PiecesIn(vTile + uint64_t(distance) + uint64_t(offsets.value) + 16u * i * (LOCAL_SIZE / VALUE_BLOCKS)).v[0];
   } else {
     Address row = keyRowOfV(p, b, first + keyOfValue(blockOfValue(i), k));
-    valuePieces[i * VALUES_EACH + k] = loadPiece(row, pieceOfValue(i), HEAD_DIM_V);
+    VALUE_PIECE(i, k) = loadPiece(row, pieceOfValue(i), HEAD_DIM_V);
   }
 }
 // A tile of which every key exists and every row is aligned. Its address is that of the whole work-group; mostly its pieces lie at
@@ -156,7 +167,7 @@ void fetchKey(const AttentionParams p, const Block b, uint first, uint i) {
   uint key = first + keyOfPiece(i);
   uvec4 x = uvec4(0);
   if (hasKeyPiece(i)) x = loadPiece(keyRowOfK(p, b, key), pieceOfKey(i), HEAD_DIM_QK);
-  keyPieces[i] = key >= b.seqlenK ? uvec4(0) : x;
+  keyPieces[i % K_HELD] = key >= b.seqlenK ? uvec4(0) : x;
 }
 void fetchKeys(const AttentionParams p, const Block b, uint first) { EACH_BLOCK(i, K_COUNT, fetchKey(p, b, first, i)) }
 
@@ -165,7 +176,7 @@ void fetchValue(const AttentionParams p, const Block b, uint first, uint i) {
     uint key = first + keyOfValue(blockOfValue(i), k);
     uvec4 x = uvec4(0);
     if (hasValuePiece(i)) x = loadPiece(keyRowOfV(p, b, key), pieceOfValue(i), HEAD_DIM_V);
-    valuePieces[i * VALUES_EACH + k] = key >= b.seqlenK ? uvec4(0) : x;
+    VALUE_PIECE(i, k) = key >= b.seqlenK ? uvec4(0) : x;
   }
 }
 void fetchValues(const AttentionParams p, const Block b, uint first) { EACH_BLOCK(i, V_COUNT, fetchValue(p, b, first, i)) }
@@ -173,8 +184,8 @@ void fetchValues(const AttentionParams p, const Block b, uint first) { EACH_BLOC
 void stageKey(uint i) {
   if (!hasKeyPiece(i)) return;
   uint at = keyOfPiece(i) * K_PITCH + 2 * pieceOfKey(i);
-  keyTile[at] = keyPieces[i].xy;
-  keyTile[at + 1] = keyPieces[i].zw;
+  keyTile[at] = keyPieces[i % K_HELD].xy;
+  keyTile[at + 1] = keyPieces[i % K_HELD].zw;
 }
 void stageKeys() { EACH_BLOCK(i, K_COUNT, stageKey(i)) }
 
@@ -188,9 +199,9 @@ void stageValue(uint i) {
   uint block = blockOfValue(i), row = 8 * pieceOfValue(i);
   [[unroll]] for (uint c = 0; c < 8; c++) {
     bool second = c % 2 == 1;
-    uint word = pairOf(valuePieces[i * VALUES_EACH][c / 2], valuePieces[i * VALUES_EACH + 1][c / 2], second);
+    uint word = pairOf(VALUE_PIECE(i, 0)[c / 2], VALUE_PIECE(i, 1)[c / 2], second);
     if (VALUES_EACH == 4) {
-      uint next = pairOf(valuePieces[i * VALUES_EACH + VALUES_EACH - 2][c / 2], valuePieces[i * VALUES_EACH + VALUES_EACH - 1][c / 2], second);
+      uint next = pairOf(VALUE_PIECE(i, VALUES_EACH - 2)[c / 2], VALUE_PIECE(i, VALUES_EACH - 1)[c / 2], second);
       valueTile[(row + c) * V_PITCH + block] = uvec2(word, next);
     } else {
       valueTile[(row + c) * V_PITCH + block / 2][block % 2] = word;
@@ -207,11 +218,16 @@ void stageValues() { EACH_BLOCK(i, V_COUNT, stageValue(i)) }
 #define KIND_MINUS_INFINITY 3u
 const uint KINDS = 4;
 
-bool holdsSpecialValue() {
-  // The sum carries into the sign of a half whose exponent is the largest.
+// The sum carries into the sign of a half whose exponent is the largest.
+bool isSpecial(uint i) {
   uvec4 carries = uvec4(0);
-  EACH_BLOCK(i, V_COUNT * VALUES_EACH, carries |= ((valuePieces[i] & 0x7fff7fffu) + 0x04000400u) & 0x80008000u)
+  [[unroll]] for (uint k = 0; k < VALUES_EACH; k++) carries |= ((VALUE_PIECE(i, k) & 0x7fff7fffu) + 0x04000400u) & 0x80008000u;
   return (carries.x | carries.y | carries.z | carries.w) != 0u;
+}
+bool holdsSpecialValue() {
+  bool special = false;
+  EACH_BLOCK(i, V_COUNT, special = isSpecial(i) || special)
+  return special;
 }
 
 uint kindOf(uint bits) {
@@ -225,10 +241,31 @@ uint kept(uint word, uint kind) {
   return (kindOf(word & 0xffffu) == kind ? value & 0xffffu : 0u) | (kindOf(word >> 16) == kind ? value & 0xffff0000u : 0u);
 }
 
-void keepPieceOf(uint kind, uint i) {
-  [[unroll]] for (uint c = 0; c < 4; c++) valuePieces[i][c] = kept(valuePieces[i][c], kind);
+void keepValueOf(uint kind, uint i) {
+  [[unroll]] for (uint k = 0; k < VALUES_EACH; k++) {
+    [[unroll]] for (uint c = 0; c < 4; c++) VALUE_PIECE(i, k)[c] = kept(VALUE_PIECE(i, k)[c], kind);
+  }
 }
-void keepValuesOf(uint kind) { EACH_BLOCK(i, V_COUNT * VALUES_EACH, keepPieceOf(kind, i)) }
+void keepValuesOf(uint kind) { EACH_BLOCK(i, V_COUNT, keepValueOf(kind, i)) }
+
+// A whole tile of teams, piece by piece.
+void copyWholeKeys(const AttentionParams p, const Block b, Address kHead, const TileOffsets offsets, uint first) {
+  Address kTile = tensorAddress(kHead, first * p.kStrideT);
+  EACH_PIECE(i, K_COUNT, {
+    fetchWholeKey(p, b, kTile, offsets, first, i);
+    stageKey(i);
+  })
+}
+bool copyWholeValues(const AttentionParams p, const Block b, Address vHead, const TileOffsets offsets, uint first) {
+  Address vTile = tensorAddress(vHead, first * p.vStrideT);
+  bool special = false;
+  EACH_PIECE(i, V_COUNT, {
+    [[unroll]] for (uint k = 0; k < VALUES_EACH; k++) fetchWholeValue(p, b, vTile, offsets, first, i, k);
+    special = isSpecial(i) || special;
+    stageValue(i);
+  })
+  return special;
+}
 
 // Tiles of K and V of any kind, elements of one kind of V.
 
@@ -238,7 +275,10 @@ void copyKeys(const AttentionParams p, const Block b, uint first, bool aligned) 
       fetchKeys(p, b, first);
       stageKeys();
     } else {
-      EACH_BLOCK(i, K_COUNT, { fetchKey(p, b, first, i); stageKey(i); })
+      EACH_PIECE(i, K_COUNT, {
+        fetchKey(p, b, first, i);
+        stageKey(i);
+      })
     }
     return;
   }
@@ -253,6 +293,15 @@ void copyKeys(const AttentionParams p, const Block b, uint first, bool aligned) 
 // True if this invocation met a value that is not finite.
 bool copyValues(const AttentionParams p, const Block b, uint first, bool aligned, uint kind) {
   bool special = false;
+  if (aligned && TEAM > 1) {
+    EACH_PIECE(i, V_COUNT, {
+      fetchValue(p, b, first, i);
+      special = isSpecial(i) || special;
+      keepValueOf(kind, i);
+      stageValue(i);
+    })
+    return special;
+  }
   if (aligned) {
     fetchValues(p, b, first);
     special = holdsSpecialValue();

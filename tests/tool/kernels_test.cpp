@@ -61,7 +61,7 @@ TEST(Kernels, ForPeopleHoldsTheSame) {
   const ProgramResult result = saccade({"kernels"});
   ASSERT_EQ(result.exitCode, 0) << result.err;
   for (const char* text : {"for f16, head_dim 64", "attention  scalar_tiled\n  idea     tiles of", "  needs    work-groups of 128",
-                           "  needs    nothing that a device may lack", "  dtypes   f32 ", "(32 to 128 in steps of 32)",
+                           "  needs    nothing that a device may lack", "  dtypes   f32 ", "(8 to 128 in steps of 8)",
                            "as a part of other plans"}) {
     EXPECT_TRUE(contains(result.out, text));
   }
@@ -120,7 +120,7 @@ TEST(Kernels, ATileThatCannotBeIsRefusedWhereStatisticsAreTold) {
     return;
   }
   EXPECT_EQ(result.exitCode, 2) << result.out;
-  EXPECT_TRUE(contains(result.err, "keys is 17, but must be 32 to 128 in steps of 32"));
+  EXPECT_TRUE(contains(result.err, "keys is 17, but must be 8 to 128 in steps of 8"));
 }
 
 }  // namespace
