@@ -48,7 +48,7 @@ function(saccade_shader)
   file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/spv")  # not every generator does it
   add_custom_command(
     OUTPUT "${spv}"
-    COMMAND "${SACCADE_GLSLANG}" -V --quiet --target-env ${S_TARGET_ENV} -S comp ${defines}
+    COMMAND "${SACCADE_GLSLANG}" -V --quiet -g0 --target-env ${S_TARGET_ENV} -S comp ${defines}
       "-I${CMAKE_CURRENT_SOURCE_DIR}/include" --depfile "${spv}.d" -o "${spv}" "${source}"
     COMMAND "${SACCADE_SPIRV_VAL}" --target-env ${S_TARGET_ENV} "${spv}"
     DEPENDS "${source}"
