@@ -20,7 +20,7 @@ struct AttentionTile {
   bool widened = false;   // K and V are first copied as fp32
   uint32_t columns = 0;       // scalar_tiled: invocations that share query rows ...
   uint32_t rowsEach = 0;      // ... and how many; flash_decode: those that share a key, and rows of all of them
-  uint32_t wide = 0;          // scalar_tiled: 1: fp16 stands in shared memory as fp32
+  uint32_t wide = 0;          // scalar_tiled: 1: fp32 in shared memory, read by quads for each other
   uint32_t sharers = 1;       // flash_decode: neighbours that share the softmax of a step
   uint32_t partialRows = 0;   // rows of a block of partial results; 0: one per invocation
   uint32_t subgroupSize = 0;  // of work-groups that rely on one; 0: any

@@ -51,7 +51,7 @@ AttentionTile makeTile(const DeviceFacts& facts, uint32_t subgroups, uint32_t qu
   tile.keyTiles = keyTiles;
   tile.team = team;
   tile.keys = stepKeys(tile) * steps;
-  tile.sharedQ = hasFewRegisters(facts) || team > 1;
+  tile.sharedQ = hasFewRegisters(facts);
   return tile;
 }
 

@@ -32,7 +32,6 @@ using inspect::Access, inspect::CompiledPipeline, inspect::Driver, inspect::Logi
 struct Totals {
   int pipelines = 0, failures = 0, refused = 0;
   double seconds = 0;
-  std::string loops = "all";
   std::set<std::string> modules;
   std::map<std::string, std::string> refusals;  // by the beginning of a module's name, "coopmat_bf16_": why
   std::multiset<std::string> inputs;            // what the driver was given, and what for; threads of a plan make no order
@@ -59,8 +58,8 @@ void refuseOrFail(const Case& call, const Error& error, Totals& totals) {
   }
 }
 
-// `usual`: with the access to memory that this device's plans use.
-void compile(LogicalDevice& device, const Case& call, bool usual, Totals& totals, std::FILE* to) {
+// `usual`: with the access to memory that this device's plans use. `loops`: those over tiles that the kernel has, see kLoops.
+void compile(LogicalDevice& device, const Case& call, bool usual, const std::string& loops, Totals& totals, std::FILE* to) {
   StepSize step;
   try {
     std::visit([&](const auto& desc) { return device.context().plan(desc); }, call.description);
@@ -75,7 +74,7 @@ void compile(LogicalDevice& device, const Case& call, bool usual, Totals& totals
     totals.modules.insert(pipeline.module);
     totals.inputs.insert(fmt::format("{} {} {} {} {} {} {} {} {:x}\n", step.kernel, step.tile, step.chosen && usual, call.isFigure() && usual,
                                      static_cast<int>(call.dtype), call.headDim, call.options, pipeline.module, pipeline.input));
-    fmt::print(to, "{}", statisticsLines(device.context().facts(), call, step, usual, totals.loops, pipeline));
+    fmt::print(to, "{}", statisticsLines(device.context().facts(), call, step, usual, loops, pipeline));
     std::fflush(to);
   }
 }
@@ -109,7 +108,7 @@ int compileAll(Extent extent, Driver driver) {
     LogicalDevice device(opened, access, driver);
     if (!device.hasStatistics()) throw std::runtime_error("the driver lacks VK_KHR_pipeline_executable_properties");
     if (access == Access::Native && !core::hasNativeAccess(device.context().facts())) continue;
-    for (const Case& call : cases(device.context(), usual, extent)) compile(device, call, usual, totals, stdout);
+    for (const Case& call : cases(device.context(), usual, extent)) compile(device, call, usual, "all", totals, stdout);
     if (extent != Extent::All) break;
     checkModules(device.context(), access, totals);
     usual = false;
@@ -132,8 +131,7 @@ int compileForRates(const Device& opened, Access access, const std::string& loop
   LogicalDevice device(opened, access);
   if (loops != "all") device.watch().specialise(SPEC_TILES, kLoops.at(loops));
   Totals totals;
-  totals.loops = loops;
-  for (const Case& call : calls(device.context())) compile(device, call, true, totals, stderr);
+  for (const Case& call : calls(device.context())) compile(device, call, true, loops, totals, stderr);
   return totals.failures > 0 ? 1 : 0;
 }
 
