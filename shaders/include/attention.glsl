@@ -264,7 +264,6 @@ float loadPartial(const AttentionParams p, const Block b, uint part, uint row, u
 float softcapped(float score, float softcap) {
   float x = score / softcap;
   float a = abs(x);
-  if (isNan(x) || a < 1e-4) return score;  // tanh(x) is x there
   float z = a * a;
   float t = -0.000358450022758916;
   t = t * z + 0.002301357686519623;
@@ -274,7 +273,8 @@ float softcapped(float score, float softcap) {
   t = t * z + 0.13332344591617584;
   t = t * z - 0.33333295583724976;
   t = a < 1.0 ? a + a * z * t : 1.0 - 2.0 / (exp2(a * (2.0 * kLog2E)) + 1.0);
-  return x < 0.0 ? -softcap * t : softcap * t;
+  bool keeps = isNan(x) || a < 1e-4;  // tanh(x) is x there
+  return keeps ? score : x < 0.0 ? -softcap * t : softcap * t;
 }
 
 // The final score of a pair: -inf if the key is hidden from the row. `score` is the scaled product; row and key may lie past
@@ -288,7 +288,8 @@ float finalScore(const AttentionParams p, const Block b, uint row, uint key, flo
   uint maskRow = min(row, p.seqlenQ - 1u), maskKey = min(key, p.seqlenK - 1u);
   if (MASK != 0) {
     uint element = b.batch * p.maskStrideB + b.head * p.maskStrideH + maskRow * p.maskStrideQ + maskKey * p.maskStrideK;
-    visible = visible && load8(elementAddress(push.buffers[BUFFER_MASK], element, 1u), 0u) != 0u;
+    bool seen = load8(elementAddress(push.buffers[BUFFER_MASK], element, 1u), 0u) != 0u;
+    visible = visible && seen;
   }
   if (BIAS != 0) {
     uint element = b.batch * p.biasStrideB + b.head * p.biasStrideH + maskRow * p.biasStrideQ + maskKey * p.biasStrideK;
