@@ -6,7 +6,7 @@
 #         0: needs nothing beyond Vulkan 1.2 and buffer device addresses
 #
 # WIDE 1: of scalar_tiled.comp, its form with fp32 in shared memory that quads of invocations read for each other
-# CONVERSIONS 1: of coopmat.comp, its form for VK_NV_cooperative_matrix2
+# MATRIX2 1: of coopmat.comp, its form for VK_NV_cooperative_matrix2
 #
 # A module is called <kernel>_<dtype>_<native|portable>; the kernels' registry in runtime/kernels relies on it.
 
@@ -36,9 +36,9 @@ foreach(native IN ITEMS 0 1)
     endif()
     if(native AND dtype STREQUAL f16)
       # bf16 needs GL_EXT_bfloat16
-      saccade_shader(NAME coopmat_f16_native SOURCE attention/coopmat.comp DEFINES DTYPE=${code} NATIVE=1 CONVERSIONS=0
+      saccade_shader(NAME coopmat_f16_native SOURCE attention/coopmat.comp DEFINES DTYPE=${code} NATIVE=1 MATRIX2=0
         EXTENSIONS ${extensions} GL_KHR_cooperative_matrix GL_KHR_memory_scope_semantics)
-      saccade_shader(NAME coopmat2_f16_native SOURCE attention/coopmat.comp DEFINES DTYPE=${code} NATIVE=1 CONVERSIONS=1
+      saccade_shader(NAME coopmat2_f16_native SOURCE attention/coopmat.comp DEFINES DTYPE=${code} NATIVE=1 MATRIX2=1
         EXTENSIONS ${extensions} GL_KHR_cooperative_matrix GL_KHR_memory_scope_semantics GL_NV_cooperative_matrix2 TARGET_ENV vulkan1.3)
       saccade_shader(NAME matmul_coopmat_f16_native SOURCE ops/matmul_coopmat.comp DEFINES DTYPE=${code} NATIVE=1
         EXTENSIONS ${extensions} GL_KHR_cooperative_matrix)

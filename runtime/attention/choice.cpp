@@ -192,8 +192,8 @@ Estimate estimateCoopmat(const DeviceFacts& facts, const AttentionProblem&) {
   return {1, "both products run on matrix units"};
 }
 
-// It takes a tenth to a quarter less of shared memory's time, but more of the arithmetic units' where a conversion has to trade
-// elements. No fact tells, so this is for tuning to find out. See docs/kernels.md.
+// It takes less of shared memory's time, but more of the arithmetic units' where a conversion has to trade elements. No fact tells, so
+// this is for tuning to find out. See docs/kernels.md.
 Estimate estimateCoopmat2(const DeviceFacts& facts, const AttentionProblem& problem) {
   if (isCpu(facts)) return estimateCoopmat(facts, problem);
   return {1.1, "conversions cost some devices more than shared memory does: to be measured"};
@@ -339,8 +339,9 @@ constexpr Field kCoopmatFields[] = {{"subgroups", &AttentionTile::subgroups, 1, 
                                     {"query_tiles", &AttentionTile::queryTiles, 1, 2, 1},
                                     {"key_tiles", &AttentionTile::keyTiles, 2, 8, 2},
                                     {"shared_q", &AttentionTile::sharedQ, 0, 1, 1},
-                                    {"team", &AttentionTile::team, 1, 4, 1},
-                                    {"keys", &AttentionTile::keys, 16, 256, 16}};
+                                    {"keys", &AttentionTile::keys, 16, 256, 16},
+                                    {"team", &AttentionTile::team, 1, 4, 1}};
+constexpr auto kCoopmat2Fields = std::span(kCoopmatFields).first<std::size(kCoopmatFields) - 1>();  // it has no teams
 constexpr Field kDecodeFields[] = {{"local_size", &AttentionTile::localSize, 16, 256, 16},
                                    {"columns", &AttentionTile::columns, 4, 16, 4},
                                    {"rows_each", &AttentionTile::rowsEach, 1, 16, 1},
@@ -362,7 +363,7 @@ constexpr AttentionVariant kAttentionVariants[] = {
     {"split_kv", neverRefuses, estimateSplitKv, splitKvTile, kSplitKvFields, settleSplitKv, otherSplitKvTiles},
     {"widened_rows", widenedRowsRefusal, estimateWidenedRows, widenedRowsTile, kRowsFields, settleRows, otherWidenedTiles},
     {"coopmat", coopmatRefusal, estimateCoopmat, coopmatTile, kCoopmatFields, settleCoopmat, otherCoopmatTiles},
-    {"coopmat2", coopmat2Refusal, estimateCoopmat2, coopmatTile, kCoopmatFields, settleCoopmat, otherCoopmatTiles},
+    {"coopmat2", coopmat2Refusal, estimateCoopmat2, coopmatTile, kCoopmat2Fields, settleCoopmat, otherCoopmatTiles},
     {"channel_lanes", channelLanesRefusal, estimateChannelLanes, channelLanesTile, kLanesFields, settleLanes, otherLanesTiles},
 };
 

@@ -25,13 +25,11 @@ uint64_t sharedBytes(const AttentionProblem& problem, const AttentionTile& tile)
   const MatrixShape& matrix = tile.matrix;
   const uint64_t teams = tile.subgroups / tile.team;
   const uint64_t valuePitch = tile.keys / 4 + 1;
-  const uint64_t carefulKeys = tile.team == 1 ? stepKeys(tile) : tile.team * matrix.m;
-  const uint64_t exchange = std::max<uint64_t>(tile.queryTiles * (stepKeys(tile) / 4 + 1), carefulKeys / 2 + 2);
+  const uint64_t exchange = std::max<uint64_t>(tile.queryTiles * (stepKeys(tile) / 4 + 1), tile.team * matrix.m / 2 + 2);
   const uint64_t queries = tile.sharedQ != 0 ? tile.rows : 1;
   const uint64_t pairs = tile.keys * keyPitch(problem, tile) + roundUp(problem.headDimV, matrix.m * tile.team) * valuePitch +
                          teams * matrix.n * exchange + queries * keyPitch(problem, tile);
-  const uint64_t states = tile.team > 1 ? tile.rows : 1;
-  const uint64_t floats = tile.rows + teams * matrix.n + states + tile.localSize + 11;
+  const uint64_t floats = tile.rows + teams * matrix.n + tile.localSize + std::max(matrix.m, matrix.n) + 10;
   return pairs * 8 + floats * 4;
 }
 
@@ -84,7 +82,11 @@ std::string coopmatRefusal(const DeviceFacts& facts, const AttentionProblem& pro
 
 std::string coopmat2Refusal(const DeviceFacts& facts, const AttentionProblem& problem) {
   if (std::string refusal = coopmatRefusal(facts, problem); !refusal.empty()) return refusal;
-  const MatrixShape matrix = coopmatTile(facts, problem).matrix;
+  const AttentionTile tile = coopmatTile(facts, problem);
+  const MatrixShape& matrix = tile.matrix;
+  if (tile.team != 1) {
+    return formatted("gives each subgroup rows of its own, and subgroups of {} have too few registers for them", matrix.subgroupSize);
+  }
   if (matrix.m == matrix.k) return "";
   return formatted("converts {} keys of a matrix of scores to an operand of as many, and operands have {} here", matrix.m, matrix.k);
 }

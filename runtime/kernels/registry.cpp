@@ -52,16 +52,20 @@ const char* needsMatrixUnits(const DeviceFacts& facts) {
   return "";
 }
 
-const char* needsConversions(const DeviceFacts& facts) {
+const char* needsMatrix2(const DeviceFacts& facts) {
   if (const char* refusal = matrixUnitsRefusal(facts); *refusal != '\0') return refusal;
+  if (!facts.cooperativeMatrixReductions) return "needs the feature cooperativeMatrixReductions (VK_NV_cooperative_matrix2), enabled";
   if (!facts.cooperativeMatrixConversions) return "needs the feature cooperativeMatrixConversions (VK_NV_cooperative_matrix2), enabled";
+  if (!facts.cooperativeMatrixPerElementOperations) {
+    return "needs the feature cooperativeMatrixPerElementOperations (VK_NV_cooperative_matrix2), enabled";
+  }
   if (facts.apiVersion < VK_API_VERSION_1_3 || !facts.maintenance4) return "needs Vulkan 1.3 and the feature maintenance4, enabled";
   return "";
 }
 
 constexpr const char* kMatrixUnits = "cooperative matrices of fp16 with fp32 sums (VK_KHR_cooperative_matrix, vulkanMemoryModel, shaderFloat16)";
 
-constexpr const char* kConversions = "what coopmat needs, cooperativeMatrixConversions (VK_NV_cooperative_matrix2), Vulkan 1.3 and maintenance4";
+constexpr const char* kMatrix2 = "what coopmat needs, reductions, conversions and per-element operations of VK_NV_cooperative_matrix2, Vulkan 1.3 and maintenance4";
 
 constexpr uint32_t kUnrolledRows = 1u << SPEC_LOCAL_SIZE | 1u << SPEC_HEAD_DIM_QK | 1u << SPEC_HEAD_DIM_V | 1u << SPEC_KEYS;
 constexpr uint32_t kUnrolledTiles = kUnrolledRows | 1u << SPEC_CHANNELS | 1u << SPEC_COLUMNS | 1u << SPEC_ROWS_EACH;
@@ -91,8 +95,8 @@ const KernelEntry kRegistry[] = {
      "both products on matrix units, scores compared with their rows' references where they are; for fp16 on GPUs", true,
      matrixUnitsRefusal, 0, "coopmat", kMatrixUnits, true},
     {"coopmat2", SACCADE_OPERATOR_ATTENTION,
-     "coopmat whose weights are converted from sums to operands, without shared memory between the products", true, needsConversions, 0,
-     "coopmat2", kConversions, true},
+     "coopmat whose weights, masks and maxima stay in matrices, without shared memory between the products", true, needsMatrix2, 0,
+     "coopmat2", kMatrix2, true},
     {"scalar_tiled_wide", SACCADE_OPERATOR_ATTENTION,
      "scalar_tiled with fp32 in shared memory, which quads of invocations read for each other, for GPUs whose subgroups are of 64", false,
      needsNativeAccess, kUnrolledTiles, "scalar_tiled_wide", "native access and what scalar_tiled needs"},

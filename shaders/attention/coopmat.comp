@@ -1,8 +1,8 @@
 #version 460
 // SPDX-License-Identifier: Apache-2.0
-// Attention on matrix units, for fp16: `coopmat` (VK_KHR_cooperative_matrix) and, with CONVERSIONS, `coopmat2`
-// (VK_NV_cooperative_matrix2, of which it takes conversions). Both products are written the other way round, so that query rows are
-// the columns of what the matrix units add up:
+// Attention on matrix units, for fp16: `coopmat` (VK_KHR_cooperative_matrix) and, with MATRIX2, `coopmat2` (VK_NV_cooperative_matrix2,
+// of which it takes conversions, reductions and per-element operations). Both products are written the other way round, so that query
+// rows are the columns of what the matrix units add up:
 //
 //   S' = K Q'    keys x rows      A: keys x channels, from shared memory     B: channels x rows, in registers for the whole loop
 //   O' = V' P'   channels x rows  A: channels x keys, from shared memory     B: keys x rows, through shared memory or converted
@@ -10,16 +10,18 @@
 // Which elements of a matrix an invocation holds is the device's own affair; a matrix that is loaded with a stride of 0 from an array
 // of a number per row has that number in every element of the row's column. So the scores of a step stay where they are: each is
 // compared with its row's reference, which is the largest score so far or was until lately, and becomes a weight on the spot. How
-// weights get from accumulator to operand is the one thing in which the two kernels differ: see matrix_weights.glsl. The steps of both
-// kinds are in matrix_steps.glsl, tiles of K and V in matrix_tile.glsl; here are the loops over tiles, Q and the result.
+// weights get from accumulator to operand, how an element learns which row and key it is of, and how the largest of a column is found
+// are what the two kernels differ in: see matrix_weights.glsl and matrix_steps.glsl, which has the steps of both kinds. Tiles of K and V
+// are in matrix_tile.glsl; here are the loops over tiles, Q and the result.
 //
 // Two kinds of tiles. "Plain" ones, whose keys every row sees and whose scores are final as they are, have a loop without anything
 // else. All others, tiles with a value that is not finite, and steps in which a score exceeds its row's reference by more than
-// THRESHOLD, are "careful": scores pass through shared memory as well, an invocation knows whose they are, references move and sums
-// are rescaled ("lazy rescaling"). A subgroup that meets such a step in a plain tile leaves out the rest of the tile, and the whole
-// work-group comes back to it: after the first tile of a row that is rare.
+// THRESHOLD, are "careful": whatever hides a key or changes a score does so where the score is, references move and sums are rescaled
+// ("lazy rescaling"). A subgroup that meets such a step in a plain tile leaves out the rest of the tile, and the whole work-group comes
+// back to it: after the first tile of a row that is rare.
 //
-// Where registers are few, a team of subgroups shares its rows: each has a part of the keys' scores, and of the channels of the sums.
+// Where registers are few, a team of subgroups shares its rows: each has a part of the keys' scores, and of the channels of the sums
+// (matrix_team.glsl).
 //
 // The value of a hidden key must not meet the matrix unit, where 0 * NaN is NaN: careful tiles have 0 for values that are not finite,
 // and what those do to the rows that see them is added after the loop.
@@ -160,21 +162,26 @@ void storeBlock(const AttentionParams p, const Block b, uint t, uint d, bool ali
 void storeRows(const AttentionParams p, const Block b) {
   bool aligned = isAligned(push.buffers[BUFFER_OUT], p.outStrideB, p.outStrideH, p.outStrideT, HEAD_DIM_V);
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
-    if (TEAM == 1) coopMatStore(totals[t], exchange, firstOfTeam(), SCORE_PITCH, BY_COLUMN);
-    rowParts[subgroup() * SUBGROUP + lane()] = rowTotal[t];
+    if (TEAM == 1) {
+      coopMatStore(totals[t], exchange, firstOfTeam(), SCORE_PITCH, BY_COLUMN);
+    } else {
+      rowParts[subgroup() * SUBGROUP + lane()] = rowTotal[t];
+    }
     handOver();
-    if (TEAM > 1) loadRowState(t);
-    float total = 0.0;
-    if (TEAM == 1) [[unroll]] for (uint i = 0; i < MATRIX_M; i++) total += loadScore(i);
-    [[unroll]] for (uint i = 0; i < SHARERS; i++) total += rowParts[team() * TEAM * SUBGROUP + i * MATRIX_N + rowOfTile()];
+    float reference = rowReferences[rowOfBlock(t)], total = 0.0;
+    if (TEAM == 1) {
+      [[unroll]] for (uint i = 0; i < MATRIX_M; i++) total += loadElement(i);
+    } else {
+      [[unroll]] for (uint i = 0; i < SHARERS; i++) total += rowParts[team() * TEAM * SUBGROUP + i * MATRIX_N + rowOfTile()];
+    }
     uint row = b.firstRow + rowOfBlock(t);
-    float maximum = NATURAL != 0 ? reference[t] : reference[t] / kLog2E;
+    float maximum = NATURAL != 0 ? reference : reference / kLog2E;
     float factor = 1.0;
     if (SINK != 0) {
       // A key without a value. Whichever of its score and the reference is larger becomes the one that the total refers to.
       float sink = loadF32(push.buffers[BUFFER_SINK], b.head);
-      float above = NATURAL != 0 ? (sink - reference[t]) * kLog2E : fma(sink, kLog2E, -reference[t]);
-      if (!isSet[t]) above = sink == -kInfinity ? sink : kInfinity;
+      float above = NATURAL != 0 ? (sink - reference) * kLog2E : fma(sink, kLog2E, -reference);
+      if (reference == -kInfinity) above = sink == -kInfinity ? sink : kInfinity;
       if (isNan(sink)) {
         total = sink;
       } else if (above > 0.0) {
@@ -209,12 +216,10 @@ void main() {
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
     totals[t] = MATRIX_C(0.0);
     rowTotal[t] = 0.0;
-    reference[t] = 0.0;
-    isSet[t] = !CAREFUL;
-    rowReferences[rowOfBlock(t)] = 0.0;
-    if (TEAM > 1) storeRowState(t);
+    rowReferences[rowOfBlock(t)] = CAREFUL ? -kInfinity : 0.0;
   }
   allSet = !CAREFUL;
+  for (uint i = invocation(); i < MORE_ELEMENTS; i += LOCAL_SIZE) numbers[i] = float(i);
   if (invocation() == 0u) {
     if (TEAM > 1) waiting = uvec3(b.rowBase, b.rowLimit, b.seqlenQ);
     someLeftOut = 0u;
@@ -273,9 +278,7 @@ void main() {
       if (invocation() == 0u) specialTiles[(tile + 1u) % 2u] = 0u;
       [[dont_unroll]] for (uint step = firstStep * CAREFUL_STEPS; step < STEPS * CAREFUL_STEPS; step++) {
         if (TEAM == 1) plain = plain && plainStep(step, factor);
-        if (plain) continue;
-        carefulStep(p, b, 0u, tile, step);
-        if (QUERY_TILES > 1) carefulStep(p, b, QUERY_TILES - 1u, tile, step);
+        if (!plain) carefulSteps(p, b, tile, step, true, KIND_FINITE);
       }
       if (TEAM == 1) allSet = seesKeys();
       tile++;
@@ -294,10 +297,7 @@ void main() {
         p = readAnew(p);
         copyValues(p, b, b.keysBegin + (tile + zero) * KEYS, TEAM == 1 ? wholeV : alignedV(p), kind);
         barrier();
-        [[dont_unroll]] for (uint step = 0; step < STEPS * CAREFUL_STEPS; step++) {
-          addSpecialValues(p, b, 0u, tile, step, kind);
-          if (QUERY_TILES > 1) addSpecialValues(p, b, QUERY_TILES - 1u, tile, step, kind);
-        }
+        [[dont_unroll]] for (uint step = 0; step < STEPS * CAREFUL_STEPS; step++) carefulSteps(p, b, tile, step, false, kind);
         barrier();
       }
     }

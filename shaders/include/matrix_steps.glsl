@@ -2,7 +2,8 @@
 #ifndef SACCADE_MATRIX_STEPS_GLSL
 #define SACCADE_MATRIX_STEPS_GLSL
 // Steps of coopmat.comp over the keys of a tile, plain and careful ones, and what they keep from one to the next: sums, totals and
-// references. In the order of the data: scores, plain steps, plain steps of teams, careful steps, values that are not finite.
+// references. In the order of the data: scores, plain steps, careful steps, values that are not finite. Those of teams, as far as they
+// differ, are in matrix_team.glsl.
 
 #include "matrix_weights.glsl"
 
@@ -14,28 +15,25 @@ const uint BLOCKS_O = OWN_BLOCKS_V * QUERY_TILES;        // and of sums
 const uint BLOCKS_HELD = SHARED_Q != 0 ? 1 : BLOCKS_Q;   // of Q, those in registers
 const uint Q_ROWS = SHARED_Q != 0 ? ROWS : 1;
 const uint STEPS = KEYS / STEP_KEYS;                     // of a tile
-const uint TOTAL_PITCH = TEAM * MATRIX_M / 2;            // of the parts of a row's total, in uvec2
-const uint CAREFUL_STEPS = STEP_KEYS / CAREFUL_KEYS;     // of a step
+const uint MORE_ELEMENTS = MATRIX_M > MATRIX_N ? MATRIX_M : MATRIX_N;
 const float THRESHOLD = 8.0;                             // weights are at most 2^8
 
 shared uvec2 queryTile[Q_ROWS * K_PITCH];
+// A reference per row: the largest score so far, or until lately; -inf: the row has seen no key. Scores are in units of 2^x relative to it,
+// unless NATURAL.
 shared float rowReferences[ROWS];
 shared float rowFactors[TEAMS * MATRIX_N];
-shared uint rowsSet[TEAM > 1 ? ROWS : 1];                    // of teams: isSet
 shared float rowParts[SUBGROUPS * SUBGROUP];
+shared float numbers[MORE_ELEMENTS];                         // 0, 1, 2 ..
 // What the work-group has to know of the tile.
 shared uint someLeftOut;                                     // a subgroup has left out the rest of it
 shared uint foundSpecial;                                    // it has a value that is not finite
 shared uint anySpecial;                                      // so had a careful tile
-shared uvec3 waiting;                                        // of teams: what is of no use before the end
 shared uint specialTiles[2];                                 // so has the careful tile, or the next one, by their parity
 
 MATRIX_B heldQueries[BLOCKS_HELD];
 MATRIX_C sums[BLOCKS_O];
-// Of the row of this invocation. Scores are in units of 2^x relative to the reference, unless NATURAL.
-float reference[QUERY_TILES];
-bool isSet[QUERY_TILES];              // the row has seen a key
-bool allSet;                          // so has every row of the subgroup. Not of teams
+bool allSet;                          // every row of the subgroup has seen a key. Not of teams
 
 // Of a block of keys of the tile, the d-th block of channels.
 MATRIX_A keysAt(uint block, uint d) {
@@ -64,6 +62,19 @@ MATRIX_C referencesOf(uint t) {
   return references;
 }
 
+// What scores are relative to: of a row that has seen no key 0.
+float originOf(float reference) { return reference == -kInfinity ? 0.0 : reference; }
+
+// What a score may be above it: nothing, if the row has seen no key.
+float limitOf(float reference) { return reference == -kInfinity ? -kInfinity : THRESHOLD; }
+
+// True if every row of the subgroup has seen a key.
+bool seesKeys() {
+  bool all = true;
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) all = all && rowReferences[rowOfBlock(t)] != -kInfinity;
+  return subgroupAll(all);
+}
+
 // To the subgroup's scores of a step of all query tiles, the products of a block of channels.
 void addScores(uint step, uint d, inout MATRIX_C s[BLOCKS_S]) {
   MATRIX_B queries[QUERY_TILES];
@@ -85,75 +96,22 @@ void addValues(MATRIX_B weights[BLOCKS_W], uint step, uint d) {
   })
 }
 
-// Of a team, for two blocks of channels from the d-th on. Sums that are added to once, and are no accumulator, stay in their
-// registers.
-void addTeamValues(uint step, uint d) {
-  const uint count = 2;
-  computeAnew(d / count % 2);
-  MATRIX_C products[count * QUERY_TILES];
-  [[unroll]] for (uint i = 0; i < count * QUERY_TILES; i++) products[i] = MATRIX_C(0.0);
-  EACH_BLOCK(k, BLOCKS_P, {
-    MATRIX_B weights[QUERY_TILES];
-    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) weights[t] = weightsAt(t, k);
-    [[unroll]] for (uint i = 0; i < count && d + i < OWN_BLOCKS_V; i++) {
-      MATRIX_A values = valuesAt(step * STEP_KEYS + k * MATRIX_K, d + i, V_PITCH);
-      [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
-        products[i * QUERY_TILES + t] = coopMatMulAdd(values, weights[t], products[i * QUERY_TILES + t]);
-      }
-    }
-  })
-  [[unroll]] for (uint i = 0; i < count && d + i < OWN_BLOCKS_V; i++) {
-    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) sums[t * OWN_BLOCKS_V + d + i] += products[i * QUERY_TILES + t];
+// The values of one kind lie in the tile as 1: the sums of rows that see one become what it makes of them.
+float isSeen(float score) { return score == -kInfinity ? 0.0 : 1.0; }
+void addSpecial(MATRIX_C count, uint kind, inout MATRIX_C sum) {
+  float value = kind == KIND_NAN ? uintBitsToFloat(0x7fc00000u) : kind == KIND_PLUS_INFINITY ? kInfinity : -kInfinity;
+  EACH(i, count) {
+    if (count[i] > 0.0) sum[i] += value;
   }
 }
 
-// What teams know of a row lies in memory.
-void loadRowState(uint t) {
-  reference[t] = rowReferences[rowOfBlock(t)];
-  isSet[t] = rowsSet[rowOfBlock(t) % (TEAM > 1 ? ROWS : 1)] != 0u;
-}
-void storeRowState(uint t) { rowsSet[rowOfBlock(t) % (TEAM > 1 ? ROWS : 1)] = uint(isSet[t]); }
-
-// True if every row of the subgroup has seen a key.
-bool seesKeys() {
-  bool all = true;
-  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
-    if (TEAM > 1) loadRowState(t);
-    all = all && isSet[t];
-  }
-  return subgroupAll(all);
+// The parameters, read again where registers are few.
+AttentionParams readAnew(const AttentionParams p) {
+  if (TEAM == 1) return p;
+  return ParamsIn(push.params + zero).value;
 }
 
-// Of a plain step of teams, [row][part of the sum]: they lie where its keys were.
-uint firstTotal(uint t) { return firstReference(t) * TOTAL_PITCH; }
-
-void addTeamTotals(uint t) {
-  [[unroll]] for (uint i = 0; i < TOTAL_PITCH; i += SHARERS) {
-    uint part = i + sharer();
-    if (TOTAL_PITCH % SHARERS != 0 && part >= TOTAL_PITCH) continue;
-    vec2 two = uintBitsToFloat(keyTile[firstTotal(t) + rowOfTile() * TOTAL_PITCH + part]);
-    rowTotal[t] += two.x + two.y;
-  }
-}
-
-// The second half of a plain step of teams. What one of them cannot take, all of the work-group leaves out.
-bool teamStep(MATRIX_C s[BLOCKS_S], uint step, bool isFine) {
-  if (!isFine) someLeftOut = 1u;
-  MATRIX_C total[QUERY_TILES];
-  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) total[t] = MATRIX_C(0.0);
-  storeWeights(s, total);
-  barrier();
-  if (anyInSubgroup(someLeftOut != 0u)) return false;
-  computeAnew(0u);
-  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
-    coopMatStore(total[t], keyTile, firstTotal(t) + member() * MATRIX_M / 2, TOTAL_PITCH, BY_COLUMN);
-  }
-  EACH_BLOCK(d, (OWN_BLOCKS_V + 1) / 2, addTeamValues(step, 2 * d))
-  barrier();
-  computeAnew(0u);
-  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) addTeamTotals(t);
-  return true;
-}
+#include "matrix_team.glsl"
 
 // A step of a plain tile. False: a score is too large for the references, and nothing was added up.
 bool plainStep(uint step, float factor) {
@@ -177,144 +135,154 @@ bool plainStep(uint step, float factor) {
   if (TEAM > 1) return teamStep(s, step, !tooLarge && seesKeys());
   if (tooLarge) return false;
 
+  weigh(s, totals, false);
   MATRIX_B weights[BLOCKS_W];
-  plainWeights(s, weights);
+  operandsOf(s, weights);
   EACH_BLOCK(d, OWN_BLOCKS_V, addValues(weights, step, d))
   return true;
 }
 
-// The parameters, read again where registers are few.
-AttentionParams readAnew(const AttentionParams p) {
-  if (TEAM == 1) return p;
-  return ParamsIn(push.params + zero).value;
+// What hides keys and changes scores, of a query tile. `firstKey` is that of the step.
+#if MATRIX2
+Block scoredBlock;
+float scored(const in uint key, const in uint row, const in float score, const in uint firstKey, const in uint firstRow) {
+  return finalScore(ParamsIn(push.params).value, scoredBlock, firstRow + row, firstKey + key, score);
 }
-
-// Careful steps count from the beginning of the tile.
-
-// Scores of a block of keys of a careful step to memory, relative to `references`.
-void storeCarefulScores(AttentionParams p, uint t, uint step, uint k, MATRIX_C references) {
-  MATRIX_C s = MATRIX_C(0.0);
-  EACH_BLOCK(d, BLOCKS_QK, s = coopMatMulAdd(keysAt(step * CAREFUL_TILES + k, d), queriesAt(t, d), s))
-  computeAnew(1u);
-  p = readAnew(p);
-  if (TEAM > 1) references = referencesOf(t);
-  if (NATURAL == 0) EACH(i, s) s[i] = fma(s[i], p.scale * kLog2E, -references[i]);
-  coopMatStore(s, exchange, firstOfTeam() + k * MATRIX_M / 2, SCORE_PITCH, BY_COLUMN);
+void finishScores(const AttentionParams p, const Block b, uint t, uint firstKey, inout MATRIX_C s[BLOCKS_S]) {
+  scoredBlock = b;
+  [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
+    uint i = k * QUERY_TILES + t;
+    coopMatPerElementNV(s[i], s[i], scored, firstKey + k * MATRIX_M, b.firstRow + firstReference(t));
+  }
 }
+#else
+void finishScores(const AttentionParams p, const Block b, uint t, uint firstKey, inout MATRIX_C s[BLOCKS_S]) {
+  MATRIX_C rows, keys;
+  coopMatLoad(rows, numbers, 0, 0, BY_ROW);
+  coopMatLoad(keys, numbers, 0, 0, BY_COLUMN);
+  EACH(i, rows) {
+    uint row = b.firstRow + firstReference(t) + uint(rows[i]), key = firstKey + uint(keys[i]);
+    [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
+      s[k * QUERY_TILES + t][i] = finalScore(p, b, row, key + k * MATRIX_M, s[k * QUERY_TILES + t][i]);
+    }
+  }
+}
+#endif
 
-// Scores of a query tile to memory, and there to final ones, whatever hides a key. Returns the largest of the row.
-float carefulScores(AttentionParams p, Block b, uint t, uint tile, uint step) {
-  computeAnew(0u);
-  MATRIX_C references = referencesOf(t);
-  EACH_BLOCK(k, OWN_CAREFUL_TILES, storeCarefulScores(p, t, step, member() * OWN_CAREFUL_TILES + k, references))
+// The largest of each column, in every element of it.
+#if MATRIX2
+float larger(const in float x, const in float y) { return max(x, y); }
+MATRIX_C largestOfColumns(MATRIX_C x) {
+  coopMatReduceNV(x, x, gl_CooperativeMatrixReduceColumnNV, larger);
+  return x;
+}
+#else
+MATRIX_C largestOfColumns(MATRIX_C x) {
+  coopMatStore(x, exchange, firstOfTeam(), SCORE_PITCH, BY_COLUMN);
   handOver();
-  p = readAnew(p);
-  if (TEAM > 1) b.slope = slopeOf(p, b);
-  uint firstKey = b.keysBegin + (tile + zero) * KEYS + step * CAREFUL_KEYS;
   float largest = -kInfinity;
-  [[dont_unroll]] for (uint key = sharer(); key < CAREFUL_KEYS; key += SHARERS) {
-    float score = loadScore(key);
-    score = finalScore(p, b, b.firstRow + rowOfBlock(t), firstKey + key, NATURAL != 0 ? score * p.scale : score);
-    exchange[scoreAt(key)][key % 2] = floatBitsToUint(score);
-    largest = max(largest, score);
-  }
-  if (TEAM > 1) loadRowState(t);
-  rowParts[subgroup() * SUBGROUP + lane()] = largest;
+  [[unroll]] for (uint i = 0; i < MATRIX_M; i++) largest = max(largest, loadElement(i));
+  rowFactors[team() * MATRIX_N + rowOfTile()] = largest;
   handOver();
-  [[unroll]] for (uint i = 0; i < SHARERS; i++) {
-    largest = max(largest, rowParts[team() * TEAM * SUBGROUP + i * MATRIX_N + rowOfTile()]);
+  coopMatLoad(x, rowFactors, team() * MATRIX_N, 0, BY_ROW);
+  return x;
+}
+#endif
+
+// References of rows that have a score too large for them, or see their first key, move. `largest`: of the scores in each element's place;
+// `subtracted`: what they are relative to.
+void moveReferences(uint t, MATRIX_C largest, inout MATRIX_C subtracted) {
+  largest = largestOfColumns(largest);
+  MATRIX_C references = referencesOf(t), factors;
+  EACH(i, largest) {
+    bool isSet = references[i] != -kInfinity;
+    float origin = originOf(references[i]), next = NATURAL != 0 ? largest[i] : origin + largest[i], moved = next - origin;
+    factors[i] = 1.0;
+    if (NATURAL != 0 ? moved * kLog2E > limitOf(references[i]) : largest[i] > limitOf(references[i])) {
+      if (isSet) factors[i] = exp2(NATURAL != 0 ? -moved * kLog2E : -moved);
+      subtracted[i] = NATURAL != 0 ? next : moved;
+      references[i] = next;
+    }
   }
-  return largest;
+  coopMatStore(references, exchange, firstOfTeam(), SCORE_PITCH, BY_COLUMN);
+  handOver();
+  rowReferences[rowOfBlock(t)] = loadElement(0u);
+  handOver();
+  EACH_BLOCK(d, OWN_BLOCKS_V, sums[t * OWN_BLOCKS_V + d] *= factors)
+  totals[t] *= factors;
 }
 
-// The weight of a final score. NaN is handed on explicitly, as in weightOf.
-float carefulWeight(float score, float subtracted) {
-  float x = NATURAL != 0 ? (score - subtracted) * kLog2E : score - subtracted;
-  return score == -kInfinity ? 0.0 : isNan(x) ? x : exp2(x);
+// The scores of query tile `t` of a careful step to powers of 2.
+void finishRows(const AttentionParams p, const Block b, uint t, uint firstKey, const bool finite, inout MATRIX_C s[BLOCKS_S]) {
+  MATRIX_C references = referencesOf(t), subtracted, largest;
+  EACH(i, references) {
+    subtracted[i] = originOf(references[i]);
+    [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
+      float score = s[k * QUERY_TILES + t][i];
+      s[k * QUERY_TILES + t][i] = NATURAL != 0 ? score * p.scale : fma(score, p.scale * kLog2E, -subtracted[i]);
+    }
+    if (NATURAL == 0) subtracted[i] = 0.0;
+  }
+  finishScores(p, b, t, firstKey, s);
+  if (!finite) return;
+  bool moves = false;
+  EACH(i, references) {
+    largest[i] = -kInfinity;
+    [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
+      float score = s[k * QUERY_TILES + t][i];
+      if (score > largest[i]) largest[i] = score;  // and not if it is NaN
+    }
+    moves = moves || (NATURAL != 0 ? (largest[i] - subtracted[i]) * kLog2E : largest[i]) > limitOf(references[i]);
+  }
+  if (subgroupAny(moves)) moveReferences(t, largest, subtracted);
+  EACH(i, subtracted) {
+    [[unroll]] for (uint k = 0; k < KEY_TILES; k++) {
+      float x = s[k * QUERY_TILES + t][i] - subtracted[i];
+      s[k * QUERY_TILES + t][i] = NATURAL != 0 ? x * kLog2E : x;
+    }
+  }
 }
 
-void addCarefulValues(uint t, uint step, uint k) {
-  MATRIX_B weights = carefulWeightsAt(k);
-  EACH_BLOCK(d, OWN_BLOCKS_V, {
-    MATRIX_A values = valuesAt(step * CAREFUL_KEYS + k * MATRIX_K, d, V_PITCH);
-    sums[t * OWN_BLOCKS_V + d] = coopMatMulAdd(values, weights, sums[t * OWN_BLOCKS_V + d]);
-  })
-}
-
-void addCarefulTeamValues(uint t, uint step) {
-  MATRIX_B weights[BLOCKS_CAREFUL];
-  [[unroll]] for (uint k = 0; k < BLOCKS_CAREFUL; k++) weights[k] = carefulWeightsAt(k);
-  EACH_BLOCK(d, OWN_BLOCKS_V, {
-    MATRIX_C products = MATRIX_C(0.0);
-    EACH_BLOCK(k, BLOCKS_CAREFUL, {
-      MATRIX_A values = valuesAt(step * CAREFUL_KEYS + k * MATRIX_K, d, V_PITCH);
-      products = coopMatMulAdd(values, weights[k], products);
+void addSpecialValues(MATRIX_B seen[BLOCKS_W], uint step, uint d, uint kind) {
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+    MATRIX_C count = MATRIX_C(0.0);
+    EACH_BLOCK(k, BLOCKS_P, {
+      MATRIX_A ones = valuesAt(step * STEP_KEYS + k * MATRIX_K, d, V_PITCH);
+      count = coopMatMulAdd(ones, seen[k * QUERY_TILES + t], count);
     })
-    sums[t * OWN_BLOCKS_V + d] += products;
-  })
+    addSpecial(count, kind, sums[t * OWN_BLOCKS_V + d]);
+  }
 }
 
-void carefulStep(const AttentionParams p, const Block b, uint t, uint tile, uint step) {
-  float largest = carefulScores(p, b, t, tile, step);
-  // A row that has seen no key yet has a reference of 0, with which nothing has been weighted.
-  float above = NATURAL != 0 ? (largest - reference[t]) * kLog2E : largest;
-  float subtracted = NATURAL != 0 ? reference[t] : 0.0, factor = 1.0;
-  if (isSet[t] ? above > THRESHOLD : largest > -kInfinity) {
-    float next = NATURAL != 0 ? largest : reference[t] + largest;
-    float moved = next - reference[t];
-    if (isSet[t]) factor = exp2(NATURAL != 0 ? -moved * kLog2E : -moved);
-    subtracted = NATURAL != 0 ? next : moved;
-    reference[t] = next;
-    isSet[t] = true;
-  }
-  rowReferences[rowOfBlock(t)] = reference[t];
-  rowFactors[team() * MATRIX_N + rowOfTile()] = factor;
-  rowTotal[t] *= factor;
-  [[dont_unroll]] for (uint word = sharer(); word < CAREFUL_KEYS / 2; word += SHARERS) {
-    uint key = firstOfPair(word);
-    vec2 weight = vec2(carefulWeight(loadScore(key), subtracted), carefulWeight(loadScore(key + PAIR_DISTANCE), subtracted));
-    rowTotal[t] += weight.x + weight.y;
-    isSet[t] = isSet[t] || isNan(rowTotal[t]);  // what it is compared with no longer matters
-    storePair(key, weight);
-  }
-  if (TEAM > 1 && isSet[t]) storeRowState(t);
-  handOver();
-  if (subgroupAny(factor != 1.0)) {
-    MATRIX_C factors;
-    coopMatLoad(factors, rowFactors, team() * MATRIX_N, 0, BY_ROW);
-    EACH_BLOCK(d, OWN_BLOCKS_V, sums[t * OWN_BLOCKS_V + d] *= factors)
-    if (TEAM == 1) totals[t] *= factors;
-  }
-  if (TEAM > 1) {
-    addCarefulTeamValues(t, step);
+// A step of a careful tile, for the values of a kind.
+void carefulStep(const AttentionParams p, const Block b, uint tile, uint step, const bool finite, uint kind) {
+  MATRIX_C s[BLOCKS_S];
+  [[unroll]] for (uint i = 0; i < BLOCKS_S; i++) s[i] = MATRIX_C(0.0);
+  EACH_BLOCK(d, BLOCKS_QK, addScores(step, d, s))
+  uint firstKey = b.keysBegin + tile * KEYS + step * STEP_KEYS;
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) finishRows(p, b, t, firstKey, finite, s);
+  if (finite) {
+    weigh(s, totals, true);
   } else {
-    EACH_BLOCK(k, BLOCKS_CAREFUL, addCarefulValues(t, step, k))
+    [[unroll]] for (uint k = 0; k < BLOCKS_S; k++) EACH(i, s[k]) s[k][i] = isSeen(s[k][i]);
   }
-  handOver();
-}
-
-void addSpecialBlock(uint t, uint step, uint d, float value) {
-  MATRIX_C count = MATRIX_C(0.0);
-  EACH_BLOCK(k, BLOCKS_CAREFUL, {
-    MATRIX_A ones = valuesAt(step * CAREFUL_KEYS + k * MATRIX_K, d, V_PITCH + zero);
-    count = coopMatMulAdd(ones, carefulWeightsAt(k), count);
-  })
-  EACH(i, count) {
-    if (count[i] > 0.0) sums[t * OWN_BLOCKS_V + d][i] += value;
+  MATRIX_B weights[BLOCKS_W];
+  operandsOf(s, weights);
+  if (finite) {
+    EACH_BLOCK(d, OWN_BLOCKS_V, addValues(weights, step, d))
+  } else {
+    EACH_BLOCK(d, OWN_BLOCKS_V, addSpecialValues(weights, step, d, kind))
   }
 }
 
-// The values of one kind, which lie in the tile as 1: the sums of rows that see one become what it makes of them.
-void addSpecialValues(const AttentionParams p, const Block b, uint t, uint tile, uint step, uint kind) {
-  carefulScores(p, b, t, tile, step);
-  [[dont_unroll]] for (uint word = sharer(); word < CAREFUL_KEYS / 2; word += SHARERS) {
-    uint key = firstOfPair(word);
-    storePair(key, vec2(loadScore(key) == -kInfinity ? 0.0 : 1.0, loadScore(key + PAIR_DISTANCE) == -kInfinity ? 0.0 : 1.0));
+// Of all query tiles.
+void carefulSteps(const AttentionParams p, const Block b, uint tile, uint step, const bool finite, uint kind) {
+  if (TEAM == 1) {
+    carefulStep(p, b, tile, step, finite, kind);
+  } else {
+    carefulTeamStep(p, b, 0u, tile, step, finite, kind);
+    if (QUERY_TILES > 1) carefulTeamStep(p, b, QUERY_TILES - 1u, tile, step, finite, kind);
   }
-  handOver();
-  float value = kind == KIND_NAN ? uintBitsToFloat(0x7fc00000u) : kind == KIND_PLUS_INFINITY ? kInfinity : -kInfinity;
-  EACH_BLOCK(d, OWN_BLOCKS_V, addSpecialBlock(t, step, d, value))
-  handOver();
 }
 
 #endif  // SACCADE_MATRIX_STEPS_GLSL

@@ -29,7 +29,7 @@ layout(constant_id = SPEC_ROLLED) const uint ROLLED = 0;
   }
 
 const uint STEP_KEYS = KEY_TILES * MATRIX_M;                     // of a step of the softmax
-const uint PAIR_DISTANCE = CONVERSIONS != 0 ? 1 : MATRIX_M;      // between the keys whose elements of V share a word
+const uint PAIR_DISTANCE = MATRIX2 != 0 ? 1 : MATRIX_M;      // between the keys whose elements of V share a word
 
 const uint BLOCKS_QK = (HEAD_DIM_QK + MATRIX_K - 1) / MATRIX_K;  // of channels
 const uint OWN_BLOCKS_V = (HEAD_DIM_V + MATRIX_M * TEAM - 1) / (MATRIX_M * TEAM);  // of a subgroup

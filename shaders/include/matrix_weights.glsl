@@ -3,15 +3,15 @@
 #define SACCADE_MATRIX_WEIGHTS_GLSL
 // What a subgroup has of the scores of a step, and how weights become the operand of the second product. Two ways:
 //
-// CONVERSIONS 0: through shared memory. An invocation has the weights of key m of a block and of key m of the next block in its hands,
-// at the same place of two accumulators, and not those of two neighbours. So these two share a word, and V lies in the same order.
+// MATRIX2 0: through shared memory. An invocation has the weights of key m of a block and of key m of the next block in its hands, at
+// the same place of two accumulators, and not those of two neighbours. So these two share a word, and V lies in the same order.
 //
-// CONVERSIONS 1: by the conversion of VK_NV_cooperative_matrix2, which trades elements between invocations as the device likes, where
-// an accumulator has as many keys as an operand. Keys stay in order. By way of an accumulator of fp16: drivers do not round weights
-// that become an operand in one go.
+// MATRIX2 1: by the conversion of VK_NV_cooperative_matrix2, which trades elements between invocations as the device likes, where an
+// accumulator has as many keys as an operand. Keys stay in order. By way of an accumulator of fp16: drivers do not round weights that
+// become an operand in one go.
 
 #include "matrix_tile.glsl"
-#if CONVERSIONS
+#if MATRIX2
 #extension GL_NV_cooperative_matrix2 : require
 #endif
 
@@ -26,12 +26,7 @@ const uint OWN_KEY_TILES = KEY_TILES / TEAM;             // of a subgroup
 const uint BLOCKS_S = OWN_KEY_TILES * QUERY_TILES;       // matrices of scores
 const uint BLOCKS_W = BLOCKS_P * QUERY_TILES;            // and of weights
 const uint SHARERS = TEAM * SUBGROUP / MATRIX_N;         // invocations that share a row
-// A team takes a block of keys of each subgroup for a careful step, so that its scores need little room.
-const uint CAREFUL_TILES = TEAM == 1 ? KEY_TILES : TEAM;
-const uint CAREFUL_KEYS = CAREFUL_TILES * MATRIX_M;
-const uint OWN_CAREFUL_TILES = CAREFUL_TILES / TEAM;
-const uint BLOCKS_CAREFUL = CAREFUL_KEYS / MATRIX_K;
-const uint SCORE_PITCH = CAREFUL_KEYS / 2 + 2;           // of a row of scores, in uvec2
+const uint SCORE_PITCH = TEAM * MATRIX_M / 2 + 2;        // of a row of fp32, a matrix of each of a team, in uvec2
 const uint WEIGHT_PITCH = STEP_KEYS / 4 + 1;             // of a row of weights
 const uint EXCHANGE = QUERY_TILES * WEIGHT_PITCH > SCORE_PITCH ? QUERY_TILES * WEIGHT_PITCH : SCORE_PITCH;
 
@@ -43,13 +38,13 @@ const uint EXCHANGE = QUERY_TILES * WEIGHT_PITCH > SCORE_PITCH ? QUERY_TILES * W
 #define BY_COLUMN gl_CooperativeMatrixLayoutColumnMajor
 #define EACH(i, matrix) [[unroll]] for (int i = 0; i < matrix.length(); i++)
 
-// What a team, or a subgroup, passes from hand to hand, [row][key]: in plain tiles weights, of all its query tiles; in careful ones scores of one
-// query tile, which turn into weights where they are. At the beginning Q and at the end sums, [row][channel]. The memory of another
-// team is never touched.
+// What a team, or a subgroup, passes from hand to hand: weights of a step, of all its query tiles, [row][key]; what references move by; of
+// teams scores of a careful step, which turn into weights where they are. At the beginning Q and at the end sums, [row][channel]. The
+// memory of another team is never touched.
 shared uvec2 exchange[TEAMS * MATRIX_N * EXCHANGE];
 
-MATRIX_C totals[QUERY_TILES];  // of plain steps: the sum of a column is the total of a row. Not of teams
-float rowTotal[QUERY_TILES];   // the sum over its sharers is the total of a row, or adds to it
+MATRIX_C totals[QUERY_TILES];  // the sum of a column is the total of a row. Not of teams
+float rowTotal[QUERY_TILES];   // of teams: the sum over its sharers is the total of a row
 
 // Between the invocations of a team. If that is more than a subgroup, all of the work-group meets here.
 void handOver() {
@@ -73,9 +68,9 @@ uint rowOfTile() { return lane() % MATRIX_N; }
 uint sharer() { return (member() * SUBGROUP + lane()) / MATRIX_N; }
 uint rowOfBlock(uint t) { return firstReference(t) + rowOfTile(); }
 
-// Scores of this invocation's row.
-uint scoreAt(uint key) { return firstOfTeam() + rowOfTile() * SCORE_PITCH + key / 2; }
-float loadScore(uint key) { return uintBitsToFloat(exchange[scoreAt(key)][key % 2]); }
+// Elements of fp32 of this invocation's row.
+uint elementAt(uint i) { return firstOfTeam() + rowOfTile() * SCORE_PITCH + i / 2; }
+float loadElement(uint i) { return uintBitsToFloat(exchange[elementAt(i)][i % 2]); }
 
 // Weights of a plain step that are in memory.
 MATRIX_B weightsAt(uint t, uint k) {
@@ -84,58 +79,38 @@ MATRIX_B weightsAt(uint t, uint k) {
   return weights;
 }
 
-#if CONVERSIONS
+// 2^x, exactly 0 for a hidden key. NaN is handed on explicitly, as in weightOf.
+float carefulWeight(float x) { return x == -kInfinity ? 0.0 : isNan(x) ? x : exp2(x); }
 
-MATRIX_B converted(MATRIX_C weights) { return MATRIX_B(MATRIX_HALF(weights)); }
-
-// Scores of plain tiles, relative to their rows' references, to weights.
-void plainWeights(MATRIX_C s[BLOCKS_S], out MATRIX_B weights[BLOCKS_W]) {
-  [[unroll]] for (uint k = 0; k < OWN_KEY_TILES; k++) {
-    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
-      MATRIX_C weight;
-      EACH(i, weight) {
-        weight[i] = exp2(s[k * QUERY_TILES + t][i]);
-        totals[t][i] += weight[i];
+// Scores relative to their rows' references to weights, and their sums to `total`.
+void weigh(inout MATRIX_C s[BLOCKS_S], inout MATRIX_C total[QUERY_TILES], const bool careful) {
+  [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
+    [[unroll]] for (uint k = 0; k < OWN_KEY_TILES; k++) {
+      EACH(i, total[t]) {
+        float x = s[k * QUERY_TILES + t][i];
+        s[k * QUERY_TILES + t][i] = careful ? carefulWeight(x) : exp2(x);
+        total[t][i] += s[k * QUERY_TILES + t][i];
       }
-      weights[k * QUERY_TILES + t] = converted(weight);
     }
   }
 }
 
-// The same to memory, for all of the team, and their sums to `total`.
-void storeWeights(MATRIX_C s[BLOCKS_S], inout MATRIX_C total[QUERY_TILES]) {
-  [[unroll]] for (uint k = 0; k < OWN_KEY_TILES; k++) {
-    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
-      MATRIX_C weight;
-      EACH(i, weight) {
-        weight[i] = exp2(s[k * QUERY_TILES + t][i]);
-        total[t][i] += weight[i];
-      }
-      uint at = firstWeight(t) + (member() * OWN_KEY_TILES + k) * MATRIX_M / 4;
-      coopMatStore(MATRIX_HALF(weight), exchange, at, WEIGHT_PITCH, BY_COLUMN);
-    }
-  }
-}
+#if MATRIX2
 
-// Weights of careful tiles: the two of a pair, where the scores of its keys were.
-void storePair(uint key, vec2 weights) { exchange[scoreAt(key)] = floatBitsToUint(weights); }
-
-MATRIX_B carefulWeightsAt(uint k) {
-  MATRIX_C weights;
-  coopMatLoad(weights, exchange, firstOfTeam() + k * MATRIX_M / 2, SCORE_PITCH, BY_COLUMN);
-  return converted(weights);
+void operandsOf(MATRIX_C weights[BLOCKS_S], out MATRIX_B operands[BLOCKS_W]) {
+  [[unroll]] for (uint i = 0; i < BLOCKS_W; i++) operands[i] = MATRIX_B(MATRIX_HALF(weights[i]));
 }
 
 #else
 
-void storeWeights(MATRIX_C s[BLOCKS_S], inout MATRIX_C total[QUERY_TILES]) {
+// To memory, for all of a team.
+void storeWeights(MATRIX_C weights[BLOCKS_S]) {
   [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) {
     [[unroll]] for (uint k = 0; k < OWN_KEY_TILES; k += 2) {
       MATRIX_C pairs;
       EACH(i, pairs) {
-        vec2 weight = vec2(exp2(s[k * QUERY_TILES + t][i]), exp2(s[(k + 1) * QUERY_TILES + t][i]));
-        total[t][i] += weight.x + weight.y;
-        pairs[i] = uintBitsToFloat(packFloat2x16(f16vec2(weight)));
+        vec2 two = vec2(weights[k * QUERY_TILES + t][i], weights[(k + 1) * QUERY_TILES + t][i]);
+        pairs[i] = uintBitsToFloat(packFloat2x16(f16vec2(two)));
       }
       uint at = firstWeight(t) + (member() * OWN_KEY_TILES + k) * MATRIX_M / 4;
       coopMatStore(pairs, exchange, at, WEIGHT_PITCH, BY_COLUMN);
@@ -143,22 +118,13 @@ void storeWeights(MATRIX_C s[BLOCKS_S], inout MATRIX_C total[QUERY_TILES]) {
   }
 }
 
-void plainWeights(MATRIX_C s[BLOCKS_S], out MATRIX_B weights[BLOCKS_W]) {
-  storeWeights(s, totals);
+void operandsOf(MATRIX_C weights[BLOCKS_S], out MATRIX_B operands[BLOCKS_W]) {
+  storeWeights(weights);
   handOver();
   [[unroll]] for (uint k = 0; k < BLOCKS_P; k++) {
-    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) weights[k * QUERY_TILES + t] = weightsAt(t, k);
+    [[unroll]] for (uint t = 0; t < QUERY_TILES; t++) operands[k * QUERY_TILES + t] = weightsAt(t, k);
   }
   handOver();
-}
-
-// Where the score of the first key of the pair was.
-void storePair(uint key, vec2 weights) { exchange[scoreAt(key)][key % 2] = packFloat2x16(f16vec2(weights)); }
-
-MATRIX_B carefulWeightsAt(uint k) {
-  MATRIX_B weights;
-  coopMatLoad(weights, exchange, firstOfTeam() + firstOfPair(k * MATRIX_K / 2) / 2, SCORE_PITCH, BY_COLUMN);
-  return weights;
 }
 
 #endif

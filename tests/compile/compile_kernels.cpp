@@ -123,7 +123,7 @@ int compileAll(Extent extent, Driver driver) {
 }
 
 // Loops over tiles that a kernel is compiled with, by their names in the line of statistics.
-const std::map<std::string, std::uint32_t> kLoops{{"all", TILES_PLAIN | TILES_CAREFUL}, {"plain", TILES_PLAIN}, {"none", 0}};
+const std::map<std::string, std::uint32_t> kLoops{{"all", TILES_PLAIN | TILES_CAREFUL}, {"plain", TILES_PLAIN}, {"careful", TILES_CAREFUL}, {"none", 0}};
 
 // On stderr, where drivers print what they are asked to show of the same pipelines. 1: one of them failed.
 int compileForRates(const Device& opened, Access access, const std::string& loops,
@@ -167,8 +167,8 @@ int run(int argc, char** argv) {
   app.add_option("--dtype", one.dtype, "of the one plan")->check(CLI::IsMember({"f32", "f16", "bf16"}));
   app.add_option("--head-dim", one.headDim, "of the one plan");
   app.add_option("--options", one.options, "of the one plan: plain, ragged, causal, everything, decode, ...");
-  app.add_option("--loops", one.loops, "with --rated or --kernel: over all tiles, plain ones alone, or none")
-      ->check(CLI::IsMember({"all", "plain", "none"}));
+  app.add_option("--loops", one.loops, "with --rated or --kernel: over all tiles, plain ones or careful ones alone, or none")
+      ->check(CLI::IsMember({"all", "plain", "careful", "none"}));
   app.add_flag_callback("--causal", [&] { one.options = "causal"; }, "--options causal");
   app.add_flag("--portable", one.portable, "with the modules for devices on which nothing is enabled");
   CLI11_PARSE(app, argc, argv);

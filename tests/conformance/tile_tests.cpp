@@ -32,7 +32,8 @@ constexpr const char* kWideOfOneRow = "scalar_tiled wide=1 local_size=64 columns
 constexpr const char* kTeamOfTwo = "coopmat subgroups=2 query_tiles=1 key_tiles=4 shared_q=1 team=2 keys=32";
 constexpr const char* kTeamsOfFour = "coopmat subgroups=8 query_tiles=1 key_tiles=8 shared_q=1 team=4 keys=64";
 constexpr const char* kTwoQueryTiles = "coopmat subgroups=4 query_tiles=2 key_tiles=8 shared_q=1 team=2 keys=64";
-constexpr const char* kConvertingTeam = "coopmat2 subgroups=4 query_tiles=1 key_tiles=8 shared_q=1 team=4 keys=64";
+constexpr const char* kTwoQueryTilesAlone = "coopmat subgroups=1 query_tiles=2 key_tiles=2 keys=32";
+constexpr const char* kTwoConvertedQueryTiles = "coopmat2 subgroups=1 query_tiles=2 key_tiles=4 keys=32";
 
 constexpr Tile kTiles[] = {
     {"8_rows", kEightRows, "scalar_tiled", io::DType::F16, 64},
@@ -60,7 +61,9 @@ constexpr Tile kTiles[] = {
     {"teams_of_four", kTeamsOfFour, "coopmat", io::DType::F16, 80},
     {"teams_of_four", kTeamsOfFour, "coopmat", io::DType::F16, 36},
     {"teams_of_two_query_tiles", kTwoQueryTiles, "coopmat", io::DType::F16, 48},
-    {"team_of_four", kConvertingTeam, "coopmat2", io::DType::F16, 64},
+    {"two_query_tiles", kTwoQueryTilesAlone, "coopmat", io::DType::F16, 64},
+    {"two_query_tiles", kTwoConvertedQueryTiles, "coopmat2", io::DType::F16, 64},
+    {"two_query_tiles", kTwoConvertedQueryTiles, "coopmat2", io::DType::F16, 37},
 };
 
 bool supports(const Device& device, const std::string& name) {

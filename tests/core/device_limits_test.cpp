@@ -144,7 +144,8 @@ TEST_P(DeviceLimits, AreKeptByAttentionOnMatrixUnits) {
       EXPECT_EQ(chosen.kernel, core::isCpu(facts) ? desc.hasCuSeqlens ? "scalar_rows" : "widened_rows" : "coopmat");
       for (const std::string kernel : {"coopmat", "coopmat2"}) {
         if (*core::kernelEntry(kernel).deviceRefusal(facts) != '\0') continue;
-        for (const std::string& asked : {kernel, kernel + " subgroups=1 query_tiles=2 key_tiles=4 team=1 keys=64"}) {
+        const std::string alone = kernel == "coopmat" ? " team=1" : "";
+        for (const std::string& asked : {kernel, kernel + " subgroups=1 query_tiles=2 key_tiles=4 keys=64" + alone}) {
           desc.kernel = asked.c_str();
           expectWithinLimits(facts, core::planAttention(facts, core::validateAttention(desc), ""));
         }
@@ -163,7 +164,7 @@ TEST_P(DeviceLimits, DecideWhichSubgroupsShareRows) {
     desc.out.dtype = SACCADE_DTYPE_F16;
     desc.kernel = "coopmat";
     const core::PlanDraft plan = core::planAttention(facts, core::validateAttention(desc), "");
-    EXPECT_PRED_FORMAT2(testing::IsSubstring, narrow ? " team=4 " : " team=1 ", plan.tile);
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, narrow ? " team=4" : " team=1", plan.tile);
   }
 }
 
@@ -204,14 +205,19 @@ TEST(AttentionOnMatrixUnits, RefusesWhatItIsNotMadeFor) {
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "key_tiles is 3, but must be 2 to 8 in steps of 2", refusal(same, "coopmat key_tiles=3"));
 
   EXPECT_EQ(refusal(same, "coopmat2"), "");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "team is not a field of the tile of coopmat2", refusal(same, "coopmat2 team=4"));
   facts.cooperativeMatrixShapes[0].kSize *= 2;
   EXPECT_EQ(refusal(same), "");
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "converts 16 keys of a matrix of scores to an operand of as many, and operands have 32 here",
                       refusal(same, "coopmat2"));
   facts.maintenance4 = VK_FALSE;
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "needs Vulkan 1.3 and the feature maintenance4", refusal(same, "coopmat2"));
+  facts.cooperativeMatrixPerElementOperations = VK_FALSE;
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "needs the feature cooperativeMatrixPerElementOperations", refusal(same, "coopmat2"));
   facts.cooperativeMatrixConversions = VK_FALSE;
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "needs the feature cooperativeMatrixConversions", refusal(same, "coopmat2"));
+  facts.cooperativeMatrixReductions = VK_FALSE;
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "needs the feature cooperativeMatrixReductions", refusal(same, "coopmat2"));
 }
 
 TEST_P(DeviceLimits, AreKeptByMatmul) {
