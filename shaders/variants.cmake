@@ -32,7 +32,7 @@ foreach(native IN ITEMS 0 1)
     endif()
     if(native)
       saccade_shader(NAME scalar_tiled_wide_${dtype}_native SOURCE attention/scalar_tiled.comp DEFINES DTYPE=${code} NATIVE=1 WIDE=1
-        EXTENSIONS ${extensions} GL_KHR_shader_subgroup_quad)
+        EXTENSIONS ${extensions} GL_KHR_shader_subgroup_quad GL_KHR_shader_subgroup_shuffle)
     endif()
     if(native AND dtype STREQUAL f16)
       # bf16 needs GL_EXT_bfloat16

@@ -21,6 +21,7 @@
 #include "pieces.glsl"
 #if WIDE
 #extension GL_KHR_shader_subgroup_quad : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 
 const uint ROWS = LOCAL_SIZE / COLUMNS * ROWS_EACH;
@@ -51,6 +52,21 @@ float maximum[ROWS_EACH];
 float total[ROWS_EACH];       // of the weights as they are multiplied; this invocation's part
 float exactTotal[ROWS_EACH];  // the same before they were rounded, for the log-sum-exp
 
+// A piece of each of an invocation's rows is read. With WIDE what shared memory gives is what counts: there the four neighbours of a quad
+// read a row each, and hand them round by swaps. So of four rows the r-th of an invocation is that of its r-th partner in the quad.
+#if WIDE
+const bool QUADS = ROWS_EACH % 4 == 0 ? SUBGROUP_ROWS != 0 : false;
+#define OF_QUAD(value, r)                                                                   \
+  (r == 0 ? (value) : r == 1 ? subgroupQuadSwapHorizontal(value)                            \
+          : r == 2 ? subgroupQuadSwapVertical(value) : subgroupQuadSwapDiagonal(value))
+#define OF_PARTNER(value, distance) subgroupShuffleXor(value, distance)
+#else
+const bool QUADS = false;
+#define OF_QUAD(value, r) (value)
+#define OF_PARTNER(value, distance) (value)
+#endif
+uint rowOf(uint r) { return QUADS ? r ^ x % 4 : r; }
+
 // ---- Values of a row, combined over its neighbours: by subgroup operations where neighbours lie in one subgroup, else through
 // shared memory.
 
@@ -63,6 +79,15 @@ float exactTotal[ROWS_EACH];  // the same before they were rounded, for the log-
 
 #define COMBINE(name, operation, subgroupOperation)                                                                     \
   void name(inout float values[ROWS_EACH]) {                                                                            \
+    if (QUADS) {                                                                                                        \
+      [[unroll]] for (uint n = 0; n < ROWS_EACH; n += 4) {                                                              \
+        float own = values[n];                                                                                          \
+        [[unroll]] for (uint r = 1; r < 4 && n + r < ROWS_EACH; r++) own = operation(own, OF_QUAD(values[n + r], r));   \
+        [[unroll]] for (uint i = 4; i < COLUMNS; i *= 2) own = operation(own, OF_PARTNER(own, i));                      \
+        [[unroll]] for (uint r = 0; r < 4 && n + r < ROWS_EACH; r++) values[n + r] = OF_QUAD(own, r);                   \
+      }                                                                                                                 \
+      return;                                                                                                           \
+    }                                                                                                                   \
     if (SUBGROUP_ROWS != 0) {                                                                                           \
       [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) values[r] = OVER_NEIGHBOURS(subgroupOperation, values[r]);        \
       return;                                                                                                           \
@@ -168,17 +193,6 @@ uint firstUnit(const uint pieces, uint strideBytes) {
 
 // ---- Products
 
-// A piece of each of an invocation's rows. With WIDE what shared memory gives is what counts: there the four neighbours of a quad read
-// a row each, and hand them round.
-#if WIDE
-const bool QUADS = ROWS_EACH % 4 == 0 ? SUBGROUP_ROWS != 0 : false;
-#define OF_QUAD(value, r)                                                                            \
-  (r == 0 ? subgroupQuadBroadcast(value, 0) : r == 1 ? subgroupQuadBroadcast(value, 1)               \
-          : r == 2 ? subgroupQuadBroadcast(value, 2) : subgroupQuadBroadcast(value, 3))
-#else
-const bool QUADS = false;
-#define OF_QUAD(value, r) (value)
-#endif
 #define READ_ROWS(rows, tile, at, pitch)                                                                       \
   vec4 rows[ROWS_EACH];                                                                                        \
   if (QUADS) {                                                                                                 \
@@ -205,6 +219,10 @@ const uint UNROLL_V_2 = IF_ALLOWED(2, COLUMNS, ALLOWED_V, 1);
 const uint UNROLL_V_4 = IF_ALLOWED(4, COLUMNS, ALLOWED_V, UNROLL_V_2);
 const uint UNROLL_V = IF_ALLOWED(8, COLUMNS, ALLOWED_V, UNROLL_V_4);
 
+// An invocation's own row of a quad comes last: until then its value is in a register, so that AMD's compiler has the products
+// of the others read it across the quad by themselves (DPP).
+#define ROW_OF_TURN(n) (QUADS ? ROWS_EACH - 1 - (n) : (n))
+
 // Adds the products of a chunk of Q and K to the scores.
 void addProducts() {
   uint qAt = y * (ROWS_EACH * PITCH), kAt = x * PITCH;
@@ -213,7 +231,8 @@ void addProducts() {
       Piece k[KEYS_EACH];
       [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) k[j] = kvTile[kAt + c + (j * COLUMNS * PITCH + u)];
       READ_ROWS(q, qTile, qAt + c + u, PITCH)
-      [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+      [[unroll]] for (uint n = 0; n < ROWS_EACH; n++) {
+        uint r = ROW_OF_TURN(n);
         [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
           vec4 other = widened(k[j]);
           float score = s[r * KEYS_EACH + j];
@@ -235,7 +254,8 @@ void addValues(uint chunk) {
         uint key = (c + i) / KEYS_EACH + (c + i) % KEYS_EACH * COLUMNS;  // from t on
         [[unroll]] for (uint n = 0; n < PIECES_EACH; n++) {
           vec4 v = widened(kvTile[x + t * PITCH + (key * PITCH + n * COLUMNS)]);
-          [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+          [[unroll]] for (uint m = 0; m < ROWS_EACH; m++) {
+            uint r = ROW_OF_TURN(m);
             uint at = (chunk * PIECES_EACH + n) * ROWS_EACH + r;
             sums[at] = vec4(w[r][i]) * v + sums[at];
           }
@@ -251,7 +271,7 @@ void addVisibleValues(uint chunk) {
   [[dont_unroll]] for (uint c = 0; c < KEYS; c++) {
     uint key = c / KEYS_EACH + c % KEYS_EACH * COLUMNS;
     float w[ROWS_EACH];
-    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) w[r] = widened(weights[weightAt + c / 4 + r * WEIGHT_PITCH])[c % 4];
+    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) w[r] = widened(weights[weightAt + c / 4 + rowOf(r) * WEIGHT_PITCH])[c % 4];
     [[unroll]] for (uint n = 0; n < PIECES_EACH; n++) {
       vec4 v = widened(kvTile[x + key * PITCH + n * COLUMNS]);
       [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
@@ -285,7 +305,7 @@ void putWeights(uint r) {
   if (KEYS_EACH < 4) {
     [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
       float w = s[r * KEYS_EACH + j];
-      weights[y * (ROWS_EACH * WEIGHT_PITCH) + r * WEIGHT_PITCH + (x * KEYS_EACH + j) / 4][(x * KEYS_EACH + j) % 4] = w;
+      weights[y * (ROWS_EACH * WEIGHT_PITCH) + rowOf(r) * WEIGHT_PITCH + (x * KEYS_EACH + j) / 4][(x * KEYS_EACH + j) % 4] = w;
       if (LSE != 0) exactTotal[r] += w;
       total[r] += w;
     }
@@ -296,7 +316,7 @@ void putWeights(uint r) {
     uint at = r * KEYS_EACH + j;
     vec4 w = vec4(s[at], s[at + 1], s[at + 2], s[at + 3]);
     Piece piece = narrowed(w);
-    weights[y * (ROWS_EACH * WEIGHT_PITCH) + x * (KEYS_EACH / 4) + (r * WEIGHT_PITCH + j / 4)] = piece;
+    weights[y * (ROWS_EACH * WEIGHT_PITCH) + x * (KEYS_EACH / 4) + (rowOf(r) * WEIGHT_PITCH + j / 4)] = piece;
     if (LSE != 0) exactTotal[r] += (w.x + w.y) + (w.z + w.w);
     w = widened(piece);
     total[r] += (w.x + w.y) + (w.z + w.w);
@@ -426,7 +446,7 @@ void main() {
         uint at = r * KEYS_EACH + j;
         s[at] *= scale;
         if (K_SCALE != 0) s[at] *= keyScaleOfK(p, b, first + x + j * COLUMNS);
-        if (!plain) s[at] = finalScore(p, b, b.firstRow + y * ROWS_EACH + r, first + x + j * COLUMNS, s[at]);
+        if (!plain) s[at] = finalScore(p, b, b.firstRow + y * ROWS_EACH + rowOf(r), first + x + j * COLUMNS, s[at]);
         largest[r] = max(largest[r], s[at]);
       }
     }
@@ -453,7 +473,7 @@ void main() {
   sumOverNeighbours(total);
   if (LSE != 0) sumOverNeighbours(exactTotal);
   [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-    uint row = b.firstRow + y * ROWS_EACH + r;
+    uint row = b.firstRow + y * ROWS_EACH + rowOf(r);
     if (row >= b.rowLimit) continue;
     // A visible key, or the sink, has weight 1 somewhere in the row, so a sum of 0 means that the row saw none.
     bool empty = total[r] == 0.0 || row >= b.seqlenQ;

@@ -28,6 +28,7 @@ constexpr const char* kQuads = "scalar_tiled wide=1 local_size=64 columns=8 rows
 constexpr const char* kQuadsOfTwoKeys = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=8 keys=16 channels=64";
 constexpr const char* kQuadsOfOneKey = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=4 keys=8 channels=128";
 constexpr const char* kManyColumns = "scalar_tiled wide=1 local_size=64 columns=32 rows_each=4 keys=32 channels=128";
+constexpr const char* kQuadsOf16Columns = "scalar_tiled wide=1 local_size=64 columns=16 rows_each=4 keys=16 channels=64";
 constexpr const char* kWideOfOneRow = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=1 keys=32 channels=128";
 constexpr const char* kTeamOfTwo = "coopmat subgroups=2 query_tiles=1 key_tiles=4 shared_q=1 team=2 keys=32";
 constexpr const char* kTeamsOfFour = "coopmat subgroups=8 query_tiles=1 key_tiles=8 shared_q=1 team=4 keys=64";
@@ -53,6 +54,7 @@ constexpr Tile kTiles[] = {
     {"quads_of_two_keys", kQuadsOfTwoKeys, "scalar_tiled_wide", io::DType::BF16, 40},
     {"quads_of_one_key", kQuadsOfOneKey, "scalar_tiled_wide", io::DType::F16, 128},
     {"quads_of_one_key", kQuadsOfOneKey, "scalar_tiled_wide", io::DType::F32, 100},
+    {"quads_of_16_columns", kQuadsOf16Columns, "scalar_tiled_wide", io::DType::F16, 64},
     {"many_columns", kManyColumns, "scalar_tiled_wide", io::DType::F16, 128},
     {"wide_of_one_row", kWideOfOneRow, "scalar_tiled_wide", io::DType::F16, 128},
     {"wide_of_one_row", kWideOfOneRow, "scalar_tiled_wide", io::DType::F16, 37},
