@@ -168,7 +168,7 @@ int run(int argc, char** argv) {
   app.add_option("--head-dim", one.headDim, "of the one plan");
   app.add_option("--options", one.options, "of the one plan: plain, ragged, causal, everything, decode, ...");
   app.add_option("--loops", one.loops, "with --rated or --kernel: over all tiles, plain ones or careful ones alone, or none")
-      ->check(CLI::IsMember({"all", "plain", "careful", "none"}));
+      ->check(CLI::IsMember(kLoops));
   app.add_flag_callback("--causal", [&] { one.options = "causal"; }, "--options causal");
   app.add_flag("--portable", one.portable, "with the modules for devices on which nothing is enabled");
   CLI11_PARSE(app, argc, argv);

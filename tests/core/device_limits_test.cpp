@@ -206,6 +206,11 @@ TEST(AttentionOnMatrixUnits, RefusesWhatItIsNotMadeFor) {
 
   EXPECT_EQ(refusal(same, "coopmat2"), "");
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "team is not a field of the tile of coopmat2", refusal(same, "coopmat2 team=4"));
+  facts.minSubgroupSize = 16;
+  EXPECT_EQ(refusal(same), "");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "gives each subgroup rows of its own, and subgroups of 16 have too few registers for them",
+                      refusal(same, "coopmat2"));
+  facts.minSubgroupSize = 32;
   facts.cooperativeMatrixShapes[0].kSize *= 2;
   EXPECT_EQ(refusal(same), "");
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "converts 16 keys of a matrix of scores to an operand of as many, and operands have 32 here",
