@@ -5,7 +5,6 @@
 # NATIVE  1: uses 8- and 16-bit storage, 64-bit integers and subgroup operations, where the device has them all
 #         0: needs nothing beyond Vulkan 1.2 and buffer device addresses
 #
-# WIDE 1: of scalar_tiled.comp, its form with fp32 in shared memory that quads of invocations read for each other
 # MATRIX2 1: of coopmat.comp, its form for VK_NV_cooperative_matrix2
 #
 # A module is called <kernel>_<dtype>_<native|portable>; the kernels' registry in runtime/kernels relies on it.
@@ -31,8 +30,8 @@ foreach(native IN ITEMS 0 1)
       saccade_shader(NAME channel_lanes_${dtype}_portable SOURCE attention/channel_lanes.comp DEFINES DTYPE=${code} NATIVE=0 EXTENSIONS)
     endif()
     if(native)
-      saccade_shader(NAME scalar_tiled_wide_${dtype}_native SOURCE attention/scalar_tiled.comp DEFINES DTYPE=${code} NATIVE=1 WIDE=1
-        EXTENSIONS ${extensions} GL_KHR_shader_subgroup_quad GL_KHR_shader_subgroup_shuffle)
+      saccade_shader(NAME scalar_lines_${dtype}_native SOURCE attention/scalar_lines.comp DEFINES DTYPE=${code} NATIVE=1
+        EXTENSIONS ${extensions} GL_KHR_shader_subgroup_basic GL_KHR_shader_subgroup_shuffle GL_KHR_shader_subgroup_rotate)
     endif()
     if(native AND dtype STREQUAL f16)
       # bf16 needs GL_EXT_bfloat16

@@ -64,6 +64,7 @@ Context::Context(const SaccadeContextCreateInfo& info)
   facts_ = queryFacts(instanceFunctions_, info.physicalDevice, info.apiVersion, enabled);
   enabled.vulkan13 = facts_.apiVersion >= VK_API_VERSION_1_3;
   enabled.subgroupSizeControlExtension |= enabled.vulkan13;
+  enabled.subgroupRotateExtension |= facts_.apiVersion >= kApiVersion14;
   enabled.debugUtils = debugUtils_.on();
   FeatureSet available = availableFeatures(instanceFunctions_, info.physicalDevice, info.getInstanceProcAddr);
   if (!enabled.vulkan13) available.maintenance4 = false;  // apiVersion 1.3 comes first

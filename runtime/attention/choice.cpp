@@ -6,6 +6,7 @@
 
 #include "attention/coopmat_tile.hpp"
 #include "attention/decode_tile.hpp"
+#include "attention/lines_tile.hpp"
 #include "plan/rounding.hpp"
 #include "text/formatted.hpp"
 
@@ -64,7 +65,7 @@ uint32_t roundedChannels(const AttentionProblem& problem, uint32_t columns) {
 }
 
 uint64_t tiledSharedBytes(const DeviceFacts& facts, const AttentionProblem& problem, const AttentionTile& tile) {
-  const uint64_t piece = problem.q.dtype == SACCADE_DTYPE_F16 && tile.wide == 0 ? 8 : 16;  // of four channels
+  const uint64_t piece = problem.q.dtype == SACCADE_DTYPE_F16 ? 8 : 16;  // of four channels
   const uint64_t pieces = (tile.rows + tile.keys) * (tile.channels / 4 + 1) + tile.rows * (tile.keys / 4 + 1);
   const uint64_t parts = sharesRowsInSubgroups(facts, tile) ? 1 : uint64_t{tile.rows} * tile.columns + 1;
   return pieces * piece + parts * sizeof(float) + sizeof(uint32_t);
@@ -84,20 +85,11 @@ AttentionTile scalarTiledTile(const DeviceFacts& facts, const AttentionProblem& 
   // beside each other, so that work-groups are the larger the more a block takes of shared memory.
   const bool half = problem.q.dtype == SACCADE_DTYPE_F16, wideSubgroups = facts.minSubgroupSize >= 64;
   const bool large = facts.maxComputeSharedMemorySize >= 65536;
-  if (large && maxLocalSize(facts) >= 256 && widest <= 128 && !wideSubgroups && (half || hasNativeAccess(facts))) {
-    AttentionTile tile = half ? (widest <= 64 ? tileOf(128, 8, 8, 32, kAll) : tileOf(192, 16, 8, 64, kAll))
-                              : tileOf(256, widest <= 64 ? 8 : 16, 4, 32, kAll);
-    if (!half) tile.wide = 1;
+  if (large && half && maxLocalSize(facts) >= 256 && widest <= 128 && !wideSubgroups) {
+    AttentionTile tile = widest <= 64 ? tileOf(128, 8, 8, 32, kAll) : tileOf(192, 16, 8, 64, kAll);
     if (subgroupSizeRefusal(facts, 32).empty()) tile.subgroupSize = 32;
     return tile;
   }
-  // GPUs without narrower subgroups convert fp16 at a quarter of the rate of products, and have no instruction that does both.
-  if (large && maxLocalSize(facts) >= 512 && widest <= 128 && wideSubgroups && hasNativeAccess(facts) && facts.shaderFloat16) {
-    AttentionTile tile = widest <= 32 ? tileOf(512, 8, 2, 32, kAll) : tileOf(512, widest <= 64 ? 16 : 32, 4, 32, kAll);
-    tile.wide = 1;
-    return tile;
-  }
-  // Those without fp16 arithmetic are older still, and of such large work-groups keep one subgroup resident where two have room.
   if (wideSubgroups && maxLocalSize(facts) >= 256 && widest <= 128 && (large || !facts.shaderFloat16)) {
     for (const AttentionTile& tile :
          {tileOf(256, 8, 4, 32, kAll), tileOf(256, 8, 2, 32, kAll), tileOf(256, 8, 2, 32, 32), tileOf(256, 8, 1, 32, 32)}) {
@@ -249,7 +241,7 @@ std::vector<AttentionTile> otherSplitKvTiles(const DeviceFacts& facts, const Att
   return tiles;
 }
 
-std::vector<AttentionTile> otherLanesTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
+std::vector<AttentionTile> otherChannelLanesTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
   std::vector<AttentionTile> tiles;
   for (const uint32_t keys : {4u, 8u, 32u}) {
     AttentionTile tile = channelLanesTile(facts, problem);
@@ -262,7 +254,7 @@ std::vector<AttentionTile> otherLanesTiles(const DeviceFacts& facts, const Atten
 std::vector<AttentionTile> otherTiledTiles(const DeviceFacts& facts, const AttentionProblem& problem) {
   const AttentionTile builtIn = scalarTiledTile(facts, problem);
   std::vector<AttentionTile> tiles;
-  const auto add = [&](uint32_t localSize, uint32_t columns, uint32_t rowsEach, uint32_t keys, uint32_t wide) {
+  const auto add = [&](uint32_t localSize, uint32_t columns, uint32_t rowsEach, uint32_t keys) {
     if (localSize > maxLocalSize(facts)) return;
     AttentionTile tile = builtIn;
     tile.localSize = localSize;
@@ -270,19 +262,14 @@ std::vector<AttentionTile> otherTiledTiles(const DeviceFacts& facts, const Atten
     tile.rowsEach = rowsEach;
     tile.keys = keys;
     tile.channels = roundedChannels(problem, columns);
-    tile.wide = wide;
     tiles.push_back(tile);
   };
   for (const uint32_t columns : {8u, 16u}) {
     for (const uint32_t rowsEach : {2u, 4u, 8u}) {
       for (const uint32_t localSize : {128u, 256u}) {
-        for (const uint32_t keys : {4 * columns, 8 * columns}) add(localSize, columns, rowsEach, keys, 0);
+        for (const uint32_t keys : {4 * columns, 8 * columns}) add(localSize, columns, rowsEach, keys);
       }
     }
-  }
-  if (builtIn.wide != 0) {
-    for (const uint32_t rowsEach : {1u, 2u, 4u}) add(512, 8, rowsEach, 32, 1);
-    for (const uint32_t columns : {16u, 32u}) add(256, columns, 4, 32, 1);
   }
   return tiles;
 }
@@ -302,15 +289,12 @@ std::string settleSplitKv(const DeviceFacts&, const AttentionProblem& problem, A
 
 std::string settleTiled(const DeviceFacts& facts, const AttentionProblem& problem, AttentionTile& tile) {
   if (!std::has_single_bit(tile.columns)) return formatted("columns is {}, not a power of 2", tile.columns);
-  const uint32_t keysEach = tile.keys / tile.columns;
-  const bool fewKeys = tile.wide != 0 && (keysEach == 1 || keysEach == 2);
-  if (tile.keys % tile.columns != 0 || (!fewKeys && keysEach % 4 != 0)) {
+  if (tile.keys % (4 * tile.columns) != 0) {
     return formatted("keys is {}, not a multiple of {}, four for each of the columns", tile.keys, 4 * tile.columns);
   }
   if (tile.channels % (4 * tile.columns) != 0) {
     return formatted("channels is {}, not a multiple of {}, four for each of the columns", tile.channels, 4 * tile.columns);
   }
-  if (tile.wide != 0 && !hasNativeAccess(facts)) return formatted("wide is 1, which {}", kNeedsNativeAccess);
   if (tile.localSize % tile.columns != 0) return formatted("local_size is {}, not a multiple of the {} columns", tile.localSize, tile.columns);
   if (tile.subgroupSize != 0 && tile.localSize % tile.subgroupSize != 0) tile.subgroupSize = 0;
   tile.rows = tile.localSize / tile.columns * tile.rowsEach;
@@ -320,7 +304,7 @@ std::string settleTiled(const DeviceFacts& facts, const AttentionProblem& proble
                      bytes, facts.maxComputeSharedMemorySize);
 }
 
-std::string settleLanes(const DeviceFacts& facts, const AttentionProblem&, AttentionTile& tile) {
+std::string settleChannelLanes(const DeviceFacts& facts, const AttentionProblem&, AttentionTile& tile) {
   const uint64_t floats = uint64_t{tile.rows} * (16 * tile.localSize + tile.keys * (tile.localSize + 2));
   const uint64_t bytes = floats * sizeof(float);
   if (bytes <= facts.maxComputeSharedMemorySize) return "";
@@ -334,7 +318,7 @@ constexpr Field kSplitKvFields[] = {{"local_size", &AttentionTile::localSize, 1,
                                     {"keys", &AttentionTile::keys, 1, 16, 1},
                                     {"fold", &AttentionTile::fold, 1, 1024, 1},
                                     {"splits", &AttentionTile::splits, 1, 1024, 1}};
-constexpr Field kLanesFields[] = {{"keys", &AttentionTile::keys, 1, 64, 1}};
+constexpr Field kChannelLanesFields[] = {{"keys", &AttentionTile::keys, 1, 64, 1}};
 constexpr Field kCoopmatFields[] = {{"subgroups", &AttentionTile::subgroups, 1, 32, 1},
                                     {"query_tiles", &AttentionTile::queryTiles, 1, 2, 1},
                                     {"key_tiles", &AttentionTile::keyTiles, 2, 8, 2},
@@ -352,19 +336,23 @@ constexpr Field kTiledFields[] = {{"local_size", &AttentionTile::localSize, 32, 
                                   {"columns", &AttentionTile::columns, 8, 32, 8},
                                   {"rows_each", &AttentionTile::rowsEach, 1, 8, 1},
                                   {"keys", &AttentionTile::keys, 8, 128, 8},
-                                  {"channels", &AttentionTile::channels, 32, 256, 32},
-                                  {"wide", &AttentionTile::wide, 0, 1, 1}};
+                                  {"channels", &AttentionTile::channels, 32, 256, 32}};
+constexpr Field kLinesFields[] = {{"subgroups", &AttentionTile::subgroups, 1, 32, 1},
+                                  {"columns", &AttentionTile::columns, 4, 16, 4},
+                                  {"team", &AttentionTile::team, 1, 4, 1},
+                                  {"keys", &AttentionTile::keys, 4, 128, 4}};
 
 using AttentionVariant = Variant<AttentionProblem, AttentionTile>;
 constexpr AttentionVariant kAttentionVariants[] = {
     {"scalar_rows", neverRefuses, estimateScalarRows, scalarRowsTile, kRowsFields, settleRows, otherRowsTiles},
     {"scalar_tiled", neverRefuses, estimateScalarTiled, scalarTiledTile, kTiledFields, settleTiled, otherTiledTiles},
+    {"scalar_lines", scalarLinesRefusal, estimateScalarLines, scalarLinesTile, kLinesFields, settleLines, otherLineTiles},
     {"flash_decode", neverRefuses, estimateFlashDecode, flashDecodeTile, kDecodeFields, settleDecode, otherDecodeTiles},
     {"split_kv", neverRefuses, estimateSplitKv, splitKvTile, kSplitKvFields, settleSplitKv, otherSplitKvTiles},
     {"widened_rows", widenedRowsRefusal, estimateWidenedRows, widenedRowsTile, kRowsFields, settleRows, otherWidenedTiles},
     {"coopmat", coopmatRefusal, estimateCoopmat, coopmatTile, kCoopmatFields, settleCoopmat, otherCoopmatTiles},
     {"coopmat2", coopmat2Refusal, estimateCoopmat2, coopmatTile, kCoopmat2Fields, settleCoopmat, otherCoopmatTiles},
-    {"channel_lanes", channelLanesRefusal, estimateChannelLanes, channelLanesTile, kLanesFields, settleLanes, otherLanesTiles},
+    {"channel_lanes", channelLanesRefusal, estimateChannelLanes, channelLanesTile, kChannelLanesFields, settleChannelLanes, otherChannelLanesTiles},
 };
 
 }  // namespace

@@ -18,19 +18,19 @@ struct AttentionTile {
   uint32_t fold = 1;      // query heads per work-group, localSize / fold rows of each
   uint32_t splits = 1;    // work-groups that share the keys of a block of rows
   bool widened = false;   // K and V are first copied as fp32
-  uint32_t columns = 0;       // scalar_tiled: invocations that share query rows ...
-  uint32_t rowsEach = 0;      // ... and how many; flash_decode: those that share a key, and rows of all of them
-  uint32_t wide = 0;          // scalar_tiled: 1: fp32 in shared memory, read by quads for each other
+  uint32_t columns = 0;       // scalar_tiled: invocations that share query rows; scalar_lines: of a line; flash_decode: that share a key
+  uint32_t rowsEach = 0;      // query rows of an invocation; flash_decode: of all that share a key
   uint32_t sharers = 1;       // flash_decode: neighbours that share the softmax of a step
   uint32_t partialRows = 0;   // rows of a block of partial results; 0: one per invocation
   uint32_t subgroupSize = 0;  // of work-groups that rely on one; 0: any
+  uint32_t subgroups = 0;     // of work-groups that are made of them
+  uint32_t team = 1;          // subgroups that share query rows
+  bool rolled = false;        // loops over blocks stay loops, where compilers would take seconds for more code or run out of registers
   // On matrix units:
   MatrixShape matrix{};
-  uint32_t subgroups = 0;   // per work-group
   uint32_t queryTiles = 0;  // blocks of matrix.n query rows of a subgroup
   uint32_t keyTiles = 0;    // blocks of matrix.m keys per step of the softmax
   uint32_t sharedQ = 0;     // 1: Q stays in shared memory
-  uint32_t team = 1;        // subgroups that share query rows
 };
 
 struct AttentionChoice {

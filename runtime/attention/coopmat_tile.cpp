@@ -50,6 +50,7 @@ AttentionTile makeTile(const DeviceFacts& facts, uint32_t subgroups, uint32_t qu
   tile.team = team;
   tile.keys = stepKeys(tile) * steps;
   tile.sharedQ = hasFewRegisters(facts);
+  tile.rolled = isCpu(facts);
   return tile;
 }
 

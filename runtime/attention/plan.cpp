@@ -74,7 +74,7 @@ uint32_t partialRows(const AttentionTile& tile) { return tile.partialRows != 0 ?
 
 StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const char* kernel, const AttentionTile& tile) {
   StepDraft step;
-  step.shader = &shaderFor(tile.wide != 0 ? "scalar_tiled_wide" : kernel, p.q.dtype, facts);
+  step.shader = &shaderFor(kernel, p.q.dtype, facts);
   step.specialisation.resize(SPEC_COUNT);
   step.specialisation[SPEC_LOCAL_SIZE] = tile.localSize;
   step.specialisation[SPEC_HEAD_DIM_QK] = p.headDimQk;
@@ -112,10 +112,13 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
   step.specialisation[SPEC_SUBGROUP_ROWS] = sharesRowsInSubgroups(facts, tile);
   step.specialisation[SPEC_PARTIAL_ROWS] = partialRows(tile);
   step.specialisation[SPEC_SHARERS] = tile.sharers;
+  step.specialisation[SPEC_SUBGROUP] = std::max(tile.subgroupSize, 1u);
+  step.specialisation[SPEC_TEAM] = tile.team;
+  step.specialisation[SPEC_ROLLED] = tile.rolled;
   step.subgroupSize = tile.subgroupSize;
   const bool natural = needsNaturalScores(p);
   step.specialisation[SPEC_TILES] = natural || p.mask.present() ? TILES_CAREFUL : TILES_PLAIN | TILES_CAREFUL;
-  if (tile.subgroups > 0) {
+  if (tile.matrix.m > 0) {
     step.subgroupSize = tile.matrix.subgroupSize;
     step.specialisation[SPEC_SUBGROUP] = tile.matrix.subgroupSize;
     step.specialisation[SPEC_MATRIX_M] = tile.matrix.m;
@@ -124,8 +127,6 @@ StepDraft makeStep(const DeviceFacts& facts, const AttentionProblem& p, const ch
     step.specialisation[SPEC_QUERY_TILES] = tile.queryTiles;
     step.specialisation[SPEC_KEY_TILES] = tile.keyTiles;
     step.specialisation[SPEC_SHARED_Q] = tile.sharedQ;
-    step.specialisation[SPEC_TEAM] = tile.team;
-    step.specialisation[SPEC_ROLLED] = isCpu(facts);
     step.specialisation[SPEC_NATURAL] = natural;
   }
   step.groups = static_cast<uint64_t>(params.rowBlocks) * params.headBlocks * (p.packed ? 1 : p.batch) * tile.splits;

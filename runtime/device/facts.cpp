@@ -7,6 +7,7 @@
 
 #include "api/message.hpp"
 #include "device/matrix_facts.hpp"
+#include "device/newer_vulkan.hpp"
 
 namespace saccade::core {
 
@@ -59,6 +60,9 @@ DeviceFacts queryFacts(const InstanceFunctions& functions, VkPhysicalDevice phys
   facts.subgroupSize = subgroup.subgroupSize;
   facts.subgroupOperations =
       (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 ? subgroup.supportedOperations : 0;
+  const bool rotates = enabled.subgroupRotateExtension || version >= kApiVersion14;
+  if (!rotates || !enabled.subgroupRotate) facts.subgroupOperations &= ~uint32_t{VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR};
+  if (!rotates || !enabled.subgroupRotateClustered) facts.subgroupOperations &= ~uint32_t{VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR};
   facts.minSubgroupSize = sizesKnown ? sizes.minSubgroupSize : subgroup.subgroupSize;
   facts.maxSubgroupSize = sizesKnown ? sizes.maxSubgroupSize : subgroup.subgroupSize;
   facts.subgroupSizeControl =

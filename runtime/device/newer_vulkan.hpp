@@ -6,12 +6,29 @@
 
 namespace saccade {
 
+inline constexpr uint32_t kApiVersion14 = VK_MAKE_API_VERSION(0, 1, 4, 0);
+
 // Of VK_KHR_shader_bfloat16 and VK_EXT_shader_float8.
 inline constexpr uint32_t kComponentTypeBfloat16 = 1000141000;
 inline constexpr uint32_t kComponentTypeFloat8E4M3 = 1000491002;
 inline constexpr uint32_t kComponentTypeFloat8E5M2 = 1000491003;
 
 }  // namespace saccade
+
+#ifndef VK_KHR_shader_subgroup_rotate
+#define VK_KHR_shader_subgroup_rotate 1
+#define VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME "VK_KHR_shader_subgroup_rotate"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_ROTATE_FEATURES_KHR static_cast<VkStructureType>(1000416000)
+#define VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR static_cast<VkSubgroupFeatureFlagBits>(0x200)
+#define VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR static_cast<VkSubgroupFeatureFlagBits>(0x400)
+
+struct VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 shaderSubgroupRotate;
+  VkBool32 shaderSubgroupRotateClustered;
+};
+#endif
 
 #ifndef VK_NV_cooperative_matrix2
 #define VK_NV_cooperative_matrix2 1

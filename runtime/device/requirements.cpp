@@ -11,6 +11,8 @@ namespace saccade::core {
 namespace {
 
 constexpr const char* kMatrix2Features = "VkPhysicalDeviceCooperativeMatrix2FeaturesNV";
+constexpr const char* kRotateFeatures = "VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR";
+constexpr const char* kRotateBuys = "attention without matrix units reads shared memory a third as often";
 
 const FeatureRequirement kRequirements[] = {
     {"bufferDeviceAddress", "VkPhysicalDeviceVulkan12Features",
@@ -39,6 +41,10 @@ const FeatureRequirement kRequirements[] = {
      "kernels on matrix units run in subgroups of the size that suits them", false, &FeatureSet::subgroupSizeControl},
     {"computeFullSubgroups", "VkPhysicalDeviceSubgroupSizeControlFeatures",
      "the driver need not expect subgroups with invocations left out", false, &FeatureSet::computeFullSubgroups},
+    {VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME, "device extension", "the two below where the device is older than Vulkan 1.4", false,
+     &FeatureSet::subgroupRotateExtension},
+    {"shaderSubgroupRotate", kRotateFeatures, kRotateBuys, false, &FeatureSet::subgroupRotate},
+    {"shaderSubgroupRotateClustered", kRotateFeatures, kRotateBuys, false, &FeatureSet::subgroupRotateClustered},
     {"maintenance4", "VkPhysicalDeviceMaintenance4Features",
      "kernels on VK_NV_cooperative_matrix2, whose modules are of SPIR-V 1.6", false, &FeatureSet::maintenance4},
     {VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, "device extension", "attention whose scores stay in matrices", false,
@@ -100,7 +106,8 @@ FeatureSet availableFeatures(const InstanceFunctions& functions, VkPhysicalDevic
   std::vector<const char*> names;
   for (const VkExtensionProperties& extension : extensions) names.push_back(extension.extensionName);
   // A driver leaves structures that it does not know as they are.
-  VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV};
+  VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR rotate{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_ROTATE_FEATURES_KHR};
+  VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV, &rotate};
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, &matrix2};
   VkPhysicalDeviceMaintenance4Features maintenance4{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, &matrix};
   VkPhysicalDeviceSubgroupSizeControlFeatures sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, &maintenance4};
@@ -129,6 +136,7 @@ FeatureSet readFeatures(const VkPhysicalDeviceFeatures2* chain, std::span<const 
     set.cooperativeMatrixExtension |= extension == VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
     set.cooperativeMatrix2Extension |= extension == VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME;
     set.subgroupSizeControlExtension |= extension == VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
+    set.subgroupRotateExtension |= extension == VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME;
   }
   if (chain == nullptr) return set;
   set.shaderInt64 = chain->features.shaderInt64;
@@ -154,6 +162,14 @@ FeatureSet readFeatures(const VkPhysicalDeviceFeatures2* chain, std::span<const 
         set.maintenance4 |= features.maintenance4 == VK_TRUE;
         break;
       }
+#ifdef VK_API_VERSION_1_4
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_4_FEATURES: {
+        auto& features = *reinterpret_cast<const VkPhysicalDeviceVulkan14Features*>(item);
+        set.subgroupRotate |= features.shaderSubgroupRotate == VK_TRUE;
+        set.subgroupRotateClustered |= features.shaderSubgroupRotateClustered == VK_TRUE;
+        break;
+      }
+#endif
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES:
         set.bufferDeviceAddress |=
             reinterpret_cast<const VkPhysicalDeviceBufferDeviceAddressFeatures*>(item)->bufferDeviceAddress == VK_TRUE;
@@ -183,6 +199,12 @@ FeatureSet readFeatures(const VkPhysicalDeviceFeatures2* chain, std::span<const 
         auto& features = *reinterpret_cast<const VkPhysicalDeviceSubgroupSizeControlFeatures*>(item);
         set.subgroupSizeControl |= features.subgroupSizeControl == VK_TRUE;
         set.computeFullSubgroups |= features.computeFullSubgroups == VK_TRUE;
+        break;
+      }
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_ROTATE_FEATURES_KHR: {
+        auto& features = *reinterpret_cast<const VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR*>(item);
+        set.subgroupRotate |= features.shaderSubgroupRotate == VK_TRUE;
+        set.subgroupRotateClustered |= features.shaderSubgroupRotateClustered == VK_TRUE;
         break;
       }
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR:

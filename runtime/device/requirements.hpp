@@ -23,6 +23,9 @@ struct FeatureSet {
   bool subgroupSizeControlExtension = false;  // or Vulkan 1.3
   bool subgroupSizeControl = false;
   bool computeFullSubgroups = false;
+  bool subgroupRotateExtension = false;  // or Vulkan 1.4
+  bool subgroupRotate = false;
+  bool subgroupRotateClustered = false;
   bool pipelineExecutableInfo = false;
   bool cooperativeMatrixExtension = false;
   bool cooperativeMatrix = false;

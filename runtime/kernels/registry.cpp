@@ -31,10 +31,20 @@ const char* needsWorkGroup128(const DeviceFacts& facts) {
   return "";
 }
 
-const char* needsNativeAccess(const DeviceFacts& facts) {
+// Lines of four are the shortest. Compilers of GPUs with narrow subgroups run out of registers and of minutes over a line's rows.
+const char* needsRotation(const DeviceFacts& facts) {
+  constexpr uint32_t kRotates = VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR;
   if (!hasNativeAccess(facts)) return kNeedsNativeAccess;
+  if ((facts.subgroupOperations & kRotates) != kRotates) {
+    return "needs the features shaderSubgroupRotate and shaderSubgroupRotateClustered (VK_KHR_shader_subgroup_rotate), enabled";
+  }
+  if (facts.minSubgroupSize < (isCpu(facts) ? 4 : 32)) {
+    return "needs subgroups of 32 invocations at least, on a CPU device of 4, more than minSubgroupSize";
+  }
   return needsWorkGroup128(facts);
 }
+
+constexpr const char* kRotation = "native access, rotation over parts of a subgroup (VK_KHR_shader_subgroup_rotate) and what scalar_tiled needs";
 
 constexpr const char* kWorkGroup128 = "work-groups of 128 invocations and 16 KiB of shared memory, which Vulkan guarantees";
 
@@ -79,6 +89,9 @@ const KernelEntry kRegistry[] = {
     {"scalar_tiled", SACCADE_OPERATOR_ATTENTION,
      "tiles of Q, K and V in shared memory, register blocks; for any GPU", true, needsWorkGroup128, kUnrolledTiles,
      "scalar_tiled", kWorkGroup128},
+    {"scalar_lines", SACCADE_OPERATOR_ATTENTION,
+     "tiles in fp32, rows go round lines of invocations in registers; for GPUs that read shared memory more slowly than they multiply", true,
+     needsRotation, 0, "scalar_lines", kRotation},
     {"flash_decode", SACCADE_OPERATOR_ATTENTION,
      "few query rows: K and V go once from memory to registers, work-groups share the keys of a row; for any GPU", true, needsWorkGroup128,
      kUnrolledTiles, "flash_decode", kWorkGroup128},
@@ -97,9 +110,6 @@ const KernelEntry kRegistry[] = {
     {"coopmat2", SACCADE_OPERATOR_ATTENTION,
      "coopmat whose weights, masks and maxima stay in matrices, without shared memory between the products", true, needsMatrix2, 0,
      "coopmat2", kMatrix2, true},
-    {"scalar_tiled_wide", SACCADE_OPERATOR_ATTENTION,
-     "scalar_tiled with fp32 in shared memory, which quads of invocations read for each other, for GPUs whose subgroups are of 64", false,
-     needsNativeAccess, kUnrolledTiles, "scalar_tiled_wide", "native access and what scalar_tiled needs"},
     {"widen", SACCADE_OPERATOR_ATTENTION, "copies K and V as fp32 for widened_rows", false, anywhere},
     {"combine", SACCADE_OPERATOR_ATTENTION, "merges what the work-groups of split_kv and flash_decode found", false, anywhere},
     {"weights", SACCADE_OPERATOR_ATTENTION,

@@ -10,6 +10,7 @@ constexpr std::string_view kVulkan11 = "VkPhysicalDeviceVulkan11Features";
 constexpr std::string_view kVulkan12 = "VkPhysicalDeviceVulkan12Features";
 constexpr std::string_view kSubgroupSizes = "VkPhysicalDeviceSubgroupSizeControlFeatures";
 constexpr std::string_view kMaintenance4 = "VkPhysicalDeviceMaintenance4Features";
+constexpr std::string_view kRotate = "VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR";
 constexpr std::string_view kMatrix = "VkPhysicalDeviceCooperativeMatrixFeaturesKHR";
 constexpr std::string_view kMatrix2 = "VkPhysicalDeviceCooperativeMatrix2FeaturesNV";
 
@@ -48,6 +49,8 @@ bool FeatureChain::enable(std::string_view structName, std::string_view name) {
       {kSubgroupSizes, "subgroupSizeControl", &subgroupSizes_.subgroupSizeControl},
       {kSubgroupSizes, "computeFullSubgroups", &subgroupSizes_.computeFullSubgroups},
       {kMaintenance4, "maintenance4", &maintenance4_.maintenance4},
+      {kRotate, "shaderSubgroupRotate", &rotate_.shaderSubgroupRotate},
+      {kRotate, "shaderSubgroupRotateClustered", &rotate_.shaderSubgroupRotateClustered},
       {kMatrix, "cooperativeMatrix", &matrix_.cooperativeMatrix},
       {kMatrix2, "cooperativeMatrixFlexibleDimensions", &matrix2_.cooperativeMatrixFlexibleDimensions},
       {kMatrix2, "cooperativeMatrixReductions", &matrix2_.cooperativeMatrixReductions},
@@ -62,6 +65,7 @@ bool FeatureChain::enable(std::string_view structName, std::string_view name) {
     *entry.value = VK_TRUE;
     if (structName == kSubgroupSizes) link(features_, subgroupSizes_);
     if (structName == kMaintenance4) link(features_, maintenance4_);
+    if (structName == kRotate) link(features_, rotate_);
     if (structName == kMatrix) link(features_, matrix_);
     if (structName == kMatrix2) link(features_, matrix2_);
     return true;

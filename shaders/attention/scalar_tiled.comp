@@ -19,13 +19,9 @@
 #extension GL_GOOGLE_include_directive : require
 #include "attention.glsl"
 #include "pieces.glsl"
-#if WIDE
-#extension GL_KHR_shader_subgroup_quad : require
-#extension GL_KHR_shader_subgroup_shuffle : require
-#endif
 
 const uint ROWS = LOCAL_SIZE / COLUMNS * ROWS_EACH;
-const uint KEYS_EACH = KEYS / COLUMNS;  // a multiple of four; with WIDE 1 and 2 as well
+const uint KEYS_EACH = KEYS / COLUMNS;  // a multiple of four
 const uint PIECES = CHANNELS / 4;       // of a row, staged at a time; a multiple of COLUMNS
 const uint PIECES_EACH = (PIECES + COLUMNS - 1) / COLUMNS;
 const uint CHUNKS_QK = (HEAD_DIM_QK + CHANNELS - 1) / CHANNELS;
@@ -34,7 +30,7 @@ const uint PIECES_QK = CHUNKS_QK > 1 ? PIECES : (HEAD_DIM_QK + 3) / 4;  // of a 
 const uint PIECES_V = CHUNKS_V > 1 ? PIECES : (HEAD_DIM_V + 3) / 4;
 // Whole tiles that can be read by units have a loop to themselves. Small blocks belong to devices with fewer registers, for which one
 // loop is better than two.
-const bool UNITS_ALONE = WIDE != 0 ? true : ROWS_EACH >= 8;
+const bool UNITS_ALONE = ROWS_EACH >= 8;
 const uint PITCH = PIECES + 1;  // odd: what neighbours read lies in different banks
 const uint WEIGHT_PITCH = KEYS / 4 + 1;
 const uint PARTS = ROWS * COLUMNS * (1 - SUBGROUP_ROWS) + 1;
@@ -52,21 +48,6 @@ float maximum[ROWS_EACH];
 float total[ROWS_EACH];       // of the weights as they are multiplied; this invocation's part
 float exactTotal[ROWS_EACH];  // the same before they were rounded, for the log-sum-exp
 
-// A piece of each of an invocation's rows is read. With WIDE what shared memory gives is what counts: there the four neighbours of a quad
-// read a row each, and hand them round by swaps. So of four rows the r-th of an invocation is that of its r-th partner in the quad.
-#if WIDE
-const bool QUADS = ROWS_EACH % 4 == 0 ? SUBGROUP_ROWS != 0 : false;
-#define OF_QUAD(value, r)                                                                   \
-  (r == 0 ? (value) : r == 1 ? subgroupQuadSwapHorizontal(value)                            \
-          : r == 2 ? subgroupQuadSwapVertical(value) : subgroupQuadSwapDiagonal(value))
-#define OF_PARTNER(value, distance) subgroupShuffleXor(value, distance)
-#else
-const bool QUADS = false;
-#define OF_QUAD(value, r) (value)
-#define OF_PARTNER(value, distance) (value)
-#endif
-uint rowOf(uint r) { return QUADS ? r ^ x % 4 : r; }
-
 // ---- Values of a row, combined over its neighbours: by subgroup operations where neighbours lie in one subgroup, else through
 // shared memory.
 
@@ -79,15 +60,6 @@ uint rowOf(uint r) { return QUADS ? r ^ x % 4 : r; }
 
 #define COMBINE(name, operation, subgroupOperation)                                                                     \
   void name(inout float values[ROWS_EACH]) {                                                                            \
-    if (QUADS) {                                                                                                        \
-      [[unroll]] for (uint n = 0; n < ROWS_EACH; n += 4) {                                                              \
-        float own = values[n];                                                                                          \
-        [[unroll]] for (uint r = 1; r < 4 && n + r < ROWS_EACH; r++) own = operation(own, OF_QUAD(values[n + r], r));   \
-        [[unroll]] for (uint i = 4; i < COLUMNS; i *= 2) own = operation(own, OF_PARTNER(own, i));                      \
-        [[unroll]] for (uint r = 0; r < 4 && n + r < ROWS_EACH; r++) values[n + r] = OF_QUAD(own, r);                   \
-      }                                                                                                                 \
-      return;                                                                                                           \
-    }                                                                                                                   \
     if (SUBGROUP_ROWS != 0) {                                                                                           \
       [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) values[r] = OVER_NEIGHBOURS(subgroupOperation, values[r]);        \
       return;                                                                                                           \
@@ -104,113 +76,20 @@ float added(float a, float b) { return a + b; }
 COMBINE(maxOverNeighbours, max, subgroupClusteredMax)
 COMBINE(sumOverNeighbours, added, subgroupClusteredAdd)
 
-// ---- Tiles
-
-// What an address must be like for units: known when the pipeline is made, but for the tensors' addresses and strides.
-bool isAligned(const AttentionParams p) {
-  if (HEAD_DIM_QK % UNIT_ELEMENTS != 0) return false;
-  if (HEAD_DIM_V % UNIT_ELEMENTS != 0) return false;
-  if (KV_DTYPE != 0) return false;
-  uint strides = p.qStrideB | p.qStrideH | p.qStrideT | p.kStrideB | p.kStrideH | p.kStrideT | p.vStrideB | p.vStrideH | p.vStrideT;
-  return strides % UNIT_ELEMENTS == 0u && isUnitAligned(push.buffers[BUFFER_Q]) && isUnitAligned(push.buffers[BUFFER_K]) &&
-         isUnitAligned(push.buffers[BUFFER_V]);
-}
-
-// Fills a chunk of a tile; rowAddress is an expression in `row`, of the tile. Without alignment element by element.
-#define STAGE(tile, rows, chunk, pieces, headDim, aligned, load, rowAddress, changed)                                         \
-  if (aligned) {                                                                                                        \
-    const uint units = (pieces + UNIT_PIECES - 1) / UNIT_PIECES;                                                                           \
-    [[dont_unroll]] for (uint i = lane; i < rows * units; i += LOCAL_SIZE) {                                            \
-      uint row = i / units, unit = i % units, channel = chunk * CHANNELS + unit * UNIT_ELEMENTS;                        \
-      uvec4 bits = loadUnit(elementAddress(rowAddress, min(channel, headDim - min(UNIT_ELEMENTS, headDim)), ELEMENT_BYTES)); \
-      [[unroll]] for (uint n = 0; n < UNIT_PIECES; n++) {                                                               \
-        Piece piece = pieceOfUnit(channel < headDim ? bits : uvec4(0u), n);                                             \
-        tile[row * PITCH + unit * UNIT_PIECES + n] = changed;                                                           \
-      }                                                                                                                 \
-    }                                                                                                                   \
-  } else {                                                                                                              \
-    [[dont_unroll]] for (uint i = lane; i < rows * pieces; i += LOCAL_SIZE) {                                           \
-      uint row = i / pieces, column = i % pieces;                                                                       \
-      Piece piece = load(rowAddress, chunk * PIECES + column, headDim);                                                 \
-      tile[row * PITCH + column] = changed;                                                                             \
-    }                                                                                                                   \
-  }
-
-// Rows past the length, which may hold anything, are the last one: NaN in them must not decide which loop the others take.
-void stageQ(const AttentionParams p, const Block b, uint chunk, bool aligned) {
-  uint lastRow = max(b.seqlenQ, 1u) - 1u;
-  STAGE(qTile, ROWS, chunk, PIECES_QK, HEAD_DIM_QK, aligned, loadPiece, queryRow(p, b, min(b.firstRow + row, lastRow)), negatedIf(piece, p.scale < 0.0))
-}
-
-void stageK(const AttentionParams p, const Block b, uint first, uint chunk, bool aligned) {
-  STAGE(kvTile, KEYS, chunk, PIECES_QK, HEAD_DIM_QK, aligned, loadKeyPiece, keyRowOfK(p, b, first + row), piece)
-}
-
-// The value of a key, 0 of one that is past the last.
-Piece keptValue(Piece piece, bool exists, inout bool finite) {
-  if (!exists) return Piece(0);
-  finite = finite && isFinite(piece);
-  return piece;
-}
-
-// Bytes of V take their scale here, those of K where scores are.
-Piece scaledValue(const AttentionParams p, const Block b, uint key, Piece piece) {
-  return V_SCALE != 0 ? narrowed(widened(piece) * keyScaleOfV(p, b, key)) : piece;
-}
-
-// Sets the flag if there is NaN or infinity.
-void stageV(const AttentionParams p, const Block b, uint first, uint chunk, bool aligned) {
-  bool finite = true;
-  STAGE(kvTile, KEYS, chunk, PIECES_V, HEAD_DIM_V, aligned, loadKeyPiece, keyRowOfV(p, b, first + row),
-        keptValue(scaledValue(p, b, first + row, piece), first + row < b.seqlenK, finite))
-  if (!finite) flag = 1u;
-}
-
-// The same for a whole tile of keys that exist, in the loop that counts: rows are strideBytes apart from `base` on, `offset` is that of
-// the invocation's first unit. Of pages, rowAddress is taken, an expression in `row`.
-#define STAGE_WHOLE(pieces, base, strideBytes, offset, rowAddress)                                                      \
-  {                                                                                                                     \
-    const uint units = (pieces + UNIT_PIECES - 1) / UNIT_PIECES, step = LOCAL_SIZE / units, steps = (KEYS + step - 1) / step;               \
-    uint firstRow = lane / units, at = firstRow * PITCH + lane % units * UNIT_PIECES;                                   \
-    [[unroll]] for (uint n = 0; n < steps; n++) {                                                                       \
-      bool takesPart = (LOCAL_SIZE % units == 0 || firstRow < step) &&                                                  \
-                       (n + 1 < steps || KEYS % step == 0 || firstRow + n * step < KEYS);                               \
-      if (takesPart) {                                                                                                  \
-        uint row = firstRow + n * step;                                                                                 \
-        Address unit = PAGE_SIZE != 0 ? elementAddress(rowAddress, lane % units, UNIT_BYTES)                            \
-                                      : elementAddress(elementAddress(base, n * step, strideBytes), offset, 1u);        \
-        uvec4 bits = loadUnit(unit);                                                                                    \
-        [[unroll]] for (uint i = 0; i < UNIT_PIECES; i++) kvTile[at + (n * step * PITCH + i)] = pieceOfUnit(bits, i);    \
-      }                                                                                                                 \
-    }                                                                                                                   \
-  }
-
-// The offset in bytes of the first unit that the invocation stages of a whole tile.
-uint firstUnit(const uint pieces, uint strideBytes) {
-  const uint units = (pieces + UNIT_PIECES - 1) / UNIT_PIECES;
-  return lane / units * strideBytes + lane % units * UNIT_BYTES;
-}
+#define PUT_PIECE(tile, at, piece) tile[at] = piece
+#include "staging.glsl"
 
 // ---- Products
 
-#define READ_ROWS(rows, tile, at, pitch)                                                                       \
-  vec4 rows[ROWS_EACH];                                                                                        \
-  if (QUADS) {                                                                                                 \
-    [[unroll]] for (uint n = 0; n < ROWS_EACH; n += 4) {                                                       \
-      vec4 own = widened(tile[at + x % 4 * pitch + n * pitch]);                                                \
-      [[unroll]] for (uint r = 0; r < 4 && n + r < ROWS_EACH; r++) rows[n + r] = OF_QUAD(own, r);              \
-    }                                                                                                          \
-  } else {                                                                                                     \
-    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) rows[r] = widened(tile[at + r * pitch]);                   \
-  }
+#define READ_ROWS(rows, tile, at, pitch) \
+  vec4 rows[ROWS_EACH];                  \
+  [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) rows[r] = widened(tile[at + r * pitch]);
 
 // Products in the code of an iteration, if the sizes allow. Small blocks belong to devices whose registers would not hold what a
 // compiler loads ahead; one row each to CPU devices, which compile slowly.
 const uint PRODUCTS = ROWS_EACH < 8 ? 64 : 1024;
 const uint ALLOWED_QK = PRODUCTS / (4 * ROWS_EACH * KEYS_EACH);
-const uint LEAST_V = KEYS_EACH < 4 ? 4 / KEYS_EACH : 1;  // weights are read for four keys at a time
-const uint ALLOWED_V = LEAST_V > PRODUCTS / (4 * ROWS_EACH * KEYS_EACH * PIECES_EACH)
-                           ? LEAST_V : PRODUCTS / (4 * ROWS_EACH * KEYS_EACH * PIECES_EACH);
+const uint ALLOWED_V = PRODUCTS / (4 * ROWS_EACH * KEYS_EACH * PIECES_EACH);
 #define IF_ALLOWED(n, size, allowed, otherwise) (n <= allowed ? (size % n == 0 ? n : otherwise) : otherwise)
 const uint UNROLL_QK_2 = IF_ALLOWED(2, PIECES_QK, ALLOWED_QK, 1);
 const uint UNROLL_QK_4 = IF_ALLOWED(4, PIECES_QK, ALLOWED_QK, UNROLL_QK_2);
@@ -218,10 +97,6 @@ const uint UNROLL_QK = IF_ALLOWED(8, PIECES_QK, ALLOWED_QK, UNROLL_QK_4);
 const uint UNROLL_V_2 = IF_ALLOWED(2, COLUMNS, ALLOWED_V, 1);
 const uint UNROLL_V_4 = IF_ALLOWED(4, COLUMNS, ALLOWED_V, UNROLL_V_2);
 const uint UNROLL_V = IF_ALLOWED(8, COLUMNS, ALLOWED_V, UNROLL_V_4);
-
-// An invocation's own row of a quad comes last: until then its value is in a register, so that AMD's compiler has the products
-// of the others read it across the quad by themselves (DPP).
-#define ROW_OF_TURN(n) (QUADS ? ROWS_EACH - 1 - (n) : (n))
 
 // Adds the products of a chunk of Q and K to the scores.
 void addProducts() {
@@ -231,8 +106,7 @@ void addProducts() {
       Piece k[KEYS_EACH];
       [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) k[j] = kvTile[kAt + c + (j * COLUMNS * PITCH + u)];
       READ_ROWS(q, qTile, qAt + c + u, PITCH)
-      [[unroll]] for (uint n = 0; n < ROWS_EACH; n++) {
-        uint r = ROW_OF_TURN(n);
+      [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
         [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
           vec4 other = widened(k[j]);
           float score = s[r * KEYS_EACH + j];
@@ -254,8 +128,7 @@ void addValues(uint chunk) {
         uint key = (c + i) / KEYS_EACH + (c + i) % KEYS_EACH * COLUMNS;  // from t on
         [[unroll]] for (uint n = 0; n < PIECES_EACH; n++) {
           vec4 v = widened(kvTile[x + t * PITCH + (key * PITCH + n * COLUMNS)]);
-          [[unroll]] for (uint m = 0; m < ROWS_EACH; m++) {
-            uint r = ROW_OF_TURN(m);
+          [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
             uint at = (chunk * PIECES_EACH + n) * ROWS_EACH + r;
             sums[at] = vec4(w[r][i]) * v + sums[at];
           }
@@ -271,7 +144,7 @@ void addVisibleValues(uint chunk) {
   [[dont_unroll]] for (uint c = 0; c < KEYS; c++) {
     uint key = c / KEYS_EACH + c % KEYS_EACH * COLUMNS;
     float w[ROWS_EACH];
-    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) w[r] = widened(weights[weightAt + c / 4 + rowOf(r) * WEIGHT_PITCH])[c % 4];
+    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) w[r] = widened(weights[weightAt + c / 4 + r * WEIGHT_PITCH])[c % 4];
     [[unroll]] for (uint n = 0; n < PIECES_EACH; n++) {
       vec4 v = widened(kvTile[x + key * PITCH + n * COLUMNS]);
       [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
@@ -301,22 +174,11 @@ void rescale(uint r, float factor) {
 
 // The weights of this invocation's keys of a row go to shared memory and into the sums of weights.
 void putWeights(uint r) {
-#if WIDE
-  if (KEYS_EACH < 4) {
-    [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
-      float w = s[r * KEYS_EACH + j];
-      weights[y * (ROWS_EACH * WEIGHT_PITCH) + rowOf(r) * WEIGHT_PITCH + (x * KEYS_EACH + j) / 4][(x * KEYS_EACH + j) % 4] = w;
-      if (LSE != 0) exactTotal[r] += w;
-      total[r] += w;
-    }
-    return;
-  }
-#endif
   [[unroll]] for (uint j = 0; j < KEYS_EACH; j += 4) {
     uint at = r * KEYS_EACH + j;
     vec4 w = vec4(s[at], s[at + 1], s[at + 2], s[at + 3]);
     Piece piece = narrowed(w);
-    weights[y * (ROWS_EACH * WEIGHT_PITCH) + x * (KEYS_EACH / 4) + (rowOf(r) * WEIGHT_PITCH + j / 4)] = piece;
+    weights[y * (ROWS_EACH * WEIGHT_PITCH) + x * (KEYS_EACH / 4) + (r * WEIGHT_PITCH + j / 4)] = piece;
     if (LSE != 0) exactTotal[r] += (w.x + w.y) + (w.z + w.w);
     w = widened(piece);
     total[r] += (w.x + w.y) + (w.z + w.w);
@@ -446,7 +308,7 @@ void main() {
         uint at = r * KEYS_EACH + j;
         s[at] *= scale;
         if (K_SCALE != 0) s[at] *= keyScaleOfK(p, b, first + x + j * COLUMNS);
-        if (!plain) s[at] = finalScore(p, b, b.firstRow + y * ROWS_EACH + rowOf(r), first + x + j * COLUMNS, s[at]);
+        if (!plain) s[at] = finalScore(p, b, b.firstRow + y * ROWS_EACH + r, first + x + j * COLUMNS, s[at]);
         largest[r] = max(largest[r], s[at]);
       }
     }
@@ -473,7 +335,7 @@ void main() {
   sumOverNeighbours(total);
   if (LSE != 0) sumOverNeighbours(exactTotal);
   [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-    uint row = b.firstRow + y * ROWS_EACH + rowOf(r);
+    uint row = b.firstRow + y * ROWS_EACH + r;
     if (row >= b.rowLimit) continue;
     // A visible key, or the sink, has weight 1 somewhere in the row, so a sum of 0 means that the row saw none.
     bool empty = total[r] == 0.0 || row >= b.seqlenQ;

@@ -47,7 +47,7 @@
 #define TILES_PLAIN 1        // over tiles that every row sees, whose scores are final as they are
 #define TILES_CAREFUL 2      // over all others
 #define SPEC_SHARED_Q 38     // 1: Q stays in shared memory, where registers are few
-#define SPEC_ROLLED 39       // 1: loops over blocks of channels or keys stay loops, for drivers of CPUs
+#define SPEC_ROLLED 39       // 1: loops over blocks of channels or keys stay loops: less code, fewer registers
 #define SPEC_PARTIAL_ROWS 40 // rows of a block of partial results
 #define SPEC_SHARERS 41      // flash_decode: neighbours that share the softmax of a step
 #define SPEC_TEAM 42         // subgroups that share query rows, each with a part of the keys' scores and of the channels of V

@@ -258,11 +258,10 @@ std::vector<Case> cases(const Context& context, bool usual, Extent extent) {
       if (kernel.op == SACCADE_OPERATOR_MATMUL) (everyOption ? addEveryProduct : addOtherProduct)(all, kernel.name, dtype);
     }
   }
-  // Both forms of scalar_tiled, whichever plans choose: small tiles, which have room everywhere.
-  if (usual && core::hasNativeAccess(context.facts())) {
-    for (const char* form : {"wide=0", "wide=1"}) {
-      const std::string tile = fmt::format("scalar_tiled {} local_size=128 columns=8 rows_each=2 keys=32 channels=32", form);
-      for (const Dtype dtype : kDtypes) addAttention(all, tile, dtype, 64, {"everything"});
+  // A small tile of scalar_tiled, which has room everywhere.
+  if (usual) {
+    for (const Dtype dtype : kDtypes) {
+      addAttention(all, "scalar_tiled local_size=128 columns=8 rows_each=2 keys=32 channels=32", dtype, 64, {"everything"});
     }
   }
   if (extent == Extent::Figures) std::erase_if(all, [](const Case& call) { return !call.isFigure(); });

@@ -16,20 +16,18 @@ struct Tile {
   const char* needed;  // the kernel that the device must support
   io::DType dtype;
   std::int64_t headDim;
+  std::uint32_t subgroupSize = 1;  // that it needs at least
   std::string kernel() const { return std::string(asked).substr(0, std::string_view(asked).find(' ')); }
 };
 
 constexpr const char* kEightRows = "scalar_tiled local_size=32 columns=8 rows_each=8 keys=32 channels=64";
 constexpr const char* kSixteenColumns = "scalar_tiled local_size=64 columns=16 rows_each=4 keys=64 channels=64";
-constexpr const char* kWide = "scalar_tiled wide=1 local_size=128 columns=8 rows_each=2 keys=32 channels=64";
 constexpr const char* kTwoSharers = "flash_decode local_size=64 columns=4 rows_each=4 keys=32 sharers=2";
 constexpr const char* kFourSharers = "flash_decode local_size=64 columns=8 rows_each=2 keys=32 sharers=4 splits=2";
-constexpr const char* kQuads = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=4 keys=32 channels=64";
-constexpr const char* kQuadsOfTwoKeys = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=8 keys=16 channels=64";
-constexpr const char* kQuadsOfOneKey = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=4 keys=8 channels=128";
-constexpr const char* kManyColumns = "scalar_tiled wide=1 local_size=64 columns=32 rows_each=4 keys=32 channels=128";
-constexpr const char* kQuadsOf16Columns = "scalar_tiled wide=1 local_size=64 columns=16 rows_each=4 keys=16 channels=64";
-constexpr const char* kWideOfOneRow = "scalar_tiled wide=1 local_size=64 columns=8 rows_each=1 keys=32 channels=128";
+constexpr const char* kOneLine = "scalar_lines subgroups=2 columns=8 team=1 keys=16";
+constexpr const char* kTwoLines = "scalar_lines subgroups=2 columns=4 team=1 keys=8";
+constexpr const char* kLinesInTeams = "scalar_lines subgroups=8 columns=4 team=4 keys=32";
+constexpr const char* kLineOf16 = "scalar_lines subgroups=2 columns=16 team=2 keys=64";
 constexpr const char* kTeamOfTwo = "coopmat subgroups=2 query_tiles=1 key_tiles=4 shared_q=1 team=2 keys=32";
 constexpr const char* kTeamsOfFour = "coopmat subgroups=8 query_tiles=1 key_tiles=8 shared_q=1 team=4 keys=64";
 constexpr const char* kTwoQueryTiles = "coopmat subgroups=4 query_tiles=2 key_tiles=8 shared_q=1 team=2 keys=64";
@@ -41,23 +39,17 @@ constexpr Tile kTiles[] = {
     {"8_rows", kEightRows, "scalar_tiled", io::DType::F32, 20},
     {"16_columns", kSixteenColumns, "scalar_tiled", io::DType::F16, 128},
     {"16_columns", kSixteenColumns, "scalar_tiled", io::DType::BF16, 64},
-    {"wide", kWide, "scalar_tiled_wide", io::DType::F16, 64},
-    {"wide", kWide, "scalar_tiled_wide", io::DType::F16, 20},
-    {"wide", kWide, "scalar_tiled_wide", io::DType::F32, 64},
     {"two_sharers", kTwoSharers, "flash_decode", io::DType::F16, 64},
     {"two_sharers", kTwoSharers, "flash_decode", io::DType::F32, 20},
     {"four_sharers", kFourSharers, "flash_decode", io::DType::F16, 64},
     {"four_sharers", kFourSharers, "flash_decode", io::DType::BF16, 37},
-    {"quads", kQuads, "scalar_tiled_wide", io::DType::F32, 64},
-    {"quads", kQuads, "scalar_tiled_wide", io::DType::F16, 50},
-    {"quads_of_two_keys", kQuadsOfTwoKeys, "scalar_tiled_wide", io::DType::F16, 64},
-    {"quads_of_two_keys", kQuadsOfTwoKeys, "scalar_tiled_wide", io::DType::BF16, 40},
-    {"quads_of_one_key", kQuadsOfOneKey, "scalar_tiled_wide", io::DType::F16, 128},
-    {"quads_of_one_key", kQuadsOfOneKey, "scalar_tiled_wide", io::DType::F32, 100},
-    {"quads_of_16_columns", kQuadsOf16Columns, "scalar_tiled_wide", io::DType::F16, 64},
-    {"many_columns", kManyColumns, "scalar_tiled_wide", io::DType::F16, 128},
-    {"wide_of_one_row", kWideOfOneRow, "scalar_tiled_wide", io::DType::F16, 128},
-    {"wide_of_one_row", kWideOfOneRow, "scalar_tiled_wide", io::DType::F16, 37},
+    {"one_line", kOneLine, "scalar_lines", io::DType::F32, 32},
+    {"one_line", kOneLine, "scalar_lines", io::DType::F16, 50},
+    {"two_lines", kTwoLines, "scalar_lines", io::DType::F16, 128},
+    {"two_lines", kTwoLines, "scalar_lines", io::DType::BF16, 37},
+    {"lines_in_teams", kLinesInTeams, "scalar_lines", io::DType::F16, 64},
+    {"lines_in_teams", kLinesInTeams, "scalar_lines", io::DType::F32, 100},
+    {"line_of_16", kLineOf16, "scalar_lines", io::DType::F16, 20, 16},
     {"team_of_two", kTeamOfTwo, "coopmat", io::DType::F16, 64},
     {"team_of_two", kTeamOfTwo, "coopmat", io::DType::F16, 37},
     {"teams_of_four", kTeamsOfFour, "coopmat", io::DType::F16, 80},
@@ -112,7 +104,7 @@ void everyPartOfATile(const Device& device, const Variant& variant, std::int64_t
 
 void registerTileTests(const Device& device) {
   for (const Tile& tile : kTiles) {
-    if (!supports(device, tile.needed)) continue;
+    if (!supports(device, tile.needed) || device.facts().subgroupSize < tile.subgroupSize) continue;
     registerTest("attention_tiles", testName(tile.name, {tile.kernel(), tile.dtype}, tile.headDim),
                  [=] { everyPartOfATile(device, {tile.asked, tile.dtype}, tile.headDim); });
   }

@@ -32,12 +32,20 @@ TEST(AttentionChoice, TakesRowsOnACpuAndSaysWhy) {
 }
 
 TEST(AttentionChoice, TakesTilesOnAGpuAndSaysWhy) {
-  for (const core::DeviceFacts& facts : {desktopGpuFacts(), wideGpuFacts(), minimalFacts()}) {
+  for (const core::DeviceFacts& facts : {desktopGpuFacts(), minimalFacts()}) {
     const PlanDraft plan = planFor(facts, attentionDesc({.seqlenQ = 50}));
     EXPECT_EQ(plan.kernel, "scalar_tiled") << facts.deviceName;
     EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_tiled: chosen: ", plan.reason);
     EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_rows: not taken: ", plan.reason);
   }
+  const PlanDraft lines = planFor(wideGpuFacts(), attentionDesc({.seqlenQ = 50}));
+  EXPECT_EQ(lines.kernel, "scalar_lines");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "scalar_lines: chosen: a line of invocations", lines.reason);
+  core::DeviceFacts older = wideGpuFacts();
+  older.minSubgroupSize = 64;
+  EXPECT_EQ(planFor(older, attentionDesc({.seqlenQ = 50})).kernel, "scalar_lines");
+  older.shaderFloat16 = VK_FALSE;
+  EXPECT_EQ(planFor(older, attentionDesc({.seqlenQ = 50})).kernel, "scalar_tiled");
 }
 
 TEST(AttentionChoice, TakesTheKernelThatTheDescriptionNames) {

@@ -136,6 +136,21 @@ TEST_P(DeviceLimits, AreKeptByAttention) {
   }
 }
 
+TEST_P(DeviceLimits, AreKeptByLines) {
+  if (*core::kernelEntry("scalar_lines").deviceRefusal(facts) != '\0') return;
+  for (const int64_t headDim : {1, 8, 33, 64, 80, 97, 128}) {
+    for (SaccadeAttentionDesc desc : attentionDescs(dtype, headDim, 129 - headDim)) {
+      for (const char* kernel : {"scalar_lines", "scalar_lines subgroups=2 columns=16 team=2 keys=32"}) {
+        if (std::string_view(kernel).ends_with("32") && cpu) continue;  // subgroups of 8
+        desc.kernel = kernel;
+        const core::PlanDraft plan = core::planAttention(facts, core::validateAttention(desc), "");
+        expectWithinLimits(facts, plan);
+        EXPECT_EQ(plan.kernel, "scalar_lines");
+      }
+    }
+  }
+}
+
 TEST_P(DeviceLimits, AreKeptByAttentionOnMatrixUnits) {
   if (dtype != SACCADE_DTYPE_F16 || *core::kernelEntry("coopmat").deviceRefusal(facts) != '\0') return;
   for (const int64_t headDim : {1, 8, 33, 64, 80, 97, 128}) {
@@ -342,16 +357,57 @@ TEST(ScalarTiled, TakesItsTileFromTheFactsOfTheDevice) {
     const core::PlanDraft plan = core::planAttention(device->facts, core::validateAttention(desc), "");
     return plan.tile + formatted(" subgroup={}", plan.steps.at(0).subgroupSize);
   };
-  EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 64), "scalar_tiled local_size=128 columns=8 rows_each=8 keys=32 channels=64 wide=0 subgroup=32");
-  EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 128), "scalar_tiled local_size=192 columns=16 rows_each=8 keys=64 channels=128 wide=0 subgroup=32");
-  EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 256), "scalar_tiled local_size=128 columns=16 rows_each=2 keys=64 channels=256 wide=0 subgroup=0");
-  EXPECT_EQ(tileOn("vega10", SACCADE_DTYPE_F16, 64), "scalar_tiled local_size=512 columns=16 rows_each=4 keys=32 channels=64 wide=1 subgroup=0");
-  EXPECT_EQ(tileOn("vega10", SACCADE_DTYPE_F16, 128), "scalar_tiled local_size=512 columns=32 rows_each=4 keys=32 channels=128 wide=1 subgroup=0");
-  EXPECT_EQ(tileOn("vega10", SACCADE_DTYPE_F32, 32), "scalar_tiled local_size=512 columns=8 rows_each=2 keys=32 channels=32 wide=1 subgroup=0");
-  EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F32, 128), "scalar_tiled local_size=256 columns=16 rows_each=4 keys=32 channels=128 wide=1 subgroup=32");
-  EXPECT_EQ(tileOn("tgl", SACCADE_DTYPE_F16, 128), "scalar_tiled local_size=128 columns=16 rows_each=2 keys=64 channels=128 wide=0 subgroup=0");
-  EXPECT_EQ(tileOn("mali_g615", SACCADE_DTYPE_F32, 128), "scalar_tiled local_size=128 columns=8 rows_each=2 keys=32 channels=32 wide=0 subgroup=0");
-  EXPECT_EQ(tileOn("lavapipe_26_1", SACCADE_DTYPE_F32, 64), "scalar_tiled local_size=32 columns=8 rows_each=1 keys=32 channels=64 wide=0 subgroup=0");
+  EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 64), "scalar_tiled local_size=128 columns=8 rows_each=8 keys=32 channels=64 subgroup=32");
+  EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 128), "scalar_tiled local_size=192 columns=16 rows_each=8 keys=64 channels=128 subgroup=32");
+  EXPECT_EQ(tileOn("navi21", SACCADE_DTYPE_F16, 256), "scalar_tiled local_size=128 columns=16 rows_each=2 keys=64 channels=256 subgroup=0");
+  EXPECT_EQ(tileOn("tgl", SACCADE_DTYPE_F16, 128), "scalar_tiled local_size=128 columns=16 rows_each=2 keys=64 channels=128 subgroup=0");
+  EXPECT_EQ(tileOn("mali_g615", SACCADE_DTYPE_F32, 128), "scalar_tiled local_size=128 columns=8 rows_each=2 keys=32 channels=32 subgroup=0");
+  EXPECT_EQ(tileOn("lavapipe_26_1", SACCADE_DTYPE_F32, 64), "scalar_tiled local_size=32 columns=8 rows_each=1 keys=32 channels=64 subgroup=0");
+}
+
+// Of scalar_lines, and whether it is chosen: where registers of neighbours can be read and fp16 is not widened by products.
+TEST(ScalarLines, TakesItsTileFromTheFactsOfTheDevice) {
+  const auto planOn = [](const char* name, SaccadeDtype dtype, int64_t headDim, const char* kernel) {
+    const auto device = std::find_if(fakeDevices().begin(), fakeDevices().end(), [&](const FakeDevice& d) { return d.name == name; });
+    SaccadeAttentionDesc desc = attentionDesc({.seqlenQ = 100, .headDimQk = headDim, .headDimV = headDim}, dtype);
+    desc.kernel = kernel;
+    const core::PlanDraft plan = core::planAttention(device->facts, core::validateAttention(desc), "");
+    return plan.tile + formatted(" subgroup={}", plan.steps.at(0).subgroupSize);
+  };
+  EXPECT_EQ(planOn("vega10", SACCADE_DTYPE_F16, 64, ""), "scalar_lines subgroups=8 columns=16 team=1 keys=32 subgroup=64");
+  EXPECT_EQ(planOn("vega10", SACCADE_DTYPE_F16, 128, ""), "scalar_lines subgroups=8 columns=16 team=2 keys=32 subgroup=64");
+  EXPECT_EQ(planOn("vega10", SACCADE_DTYPE_F32, 32, ""), "scalar_lines subgroups=8 columns=16 team=1 keys=32 subgroup=64");
+  EXPECT_EQ(planOn("navi21", SACCADE_DTYPE_F32, 128, ""), "scalar_lines subgroups=8 columns=16 team=2 keys=32 subgroup=32");
+  for (const char* other : {"tgl", "nvk170", "m1", "adreno740"}) {
+    EXPECT_TRUE(planOn(other, SACCADE_DTYPE_F32, 64, "").starts_with("scalar_tiled ")) << other;
+  }
+  EXPECT_TRUE(planOn("navi21", SACCADE_DTYPE_F16, 64, "").starts_with("scalar_tiled "));
+  EXPECT_EQ(planOn("lavapipe_26_1", SACCADE_DTYPE_F32, 64, "scalar_lines"), "scalar_lines subgroups=4 columns=4 team=2 keys=8 subgroup=8");
+}
+
+TEST(ScalarLines, RefusesWhatLinesCannotBe) {
+  core::DeviceFacts facts = wideGpuFacts();
+  const auto refusal = [&](const std::string& kernel, int64_t headDim = 64) {
+    SaccadeAttentionDesc desc = attentionDesc({.headDimQk = headDim, .headDimV = headDim}, SACCADE_DTYPE_F32);
+    desc.kernel = kernel.c_str();
+    const auto refused = refusalOf([&] { core::planAttention(facts, core::validateAttention(desc), ""); });
+    return refused ? refused->text : "";
+  };
+  EXPECT_EQ(refusal("scalar_lines"), "");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "takes head dims up to 128, and one is 160", refusal("scalar_lines", 160));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "columns is 4, but must be 4, 8 or 16 with at most as many lines in the subgroups of 64",
+                      refusal("scalar_lines columns=4"));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "columns is 12, but must be 4, 8 or 16", refusal("scalar_lines columns=12"));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "team is 3, but subgroups (8) must be a multiple of it", refusal("scalar_lines team=3"));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "and keys (40) one of 16 for each of it", refusal("scalar_lines keys=40"));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "subgroups is 32, which makes 2048 invocations; work-groups have at most 1024",
+                      refusal("scalar_lines subgroups=32"));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "keys is 128 and subgroups 8, which needs ", refusal("scalar_lines keys=128"));
+  facts.minSubgroupSize = 16;
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "needs subgroups of 32 invocations at least, on a CPU device of 4", refusal("scalar_lines"));
+  facts.subgroupOperations &= ~uint32_t{VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR};
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "needs the features shaderSubgroupRotate and shaderSubgroupRotateClustered",
+                      refusal("scalar_lines"));
 }
 
 // The same of flash_decode, for a decode step of two heads and for many rows.

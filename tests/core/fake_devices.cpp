@@ -42,7 +42,8 @@ core::DeviceFacts desktopGpuFacts() {
   facts.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   facts.subgroupSize = facts.minSubgroupSize = facts.maxSubgroupSize = 32;
   facts.subgroupOperations |= VK_SUBGROUP_FEATURE_VOTE_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
-                               VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT;
+                               VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT | VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR |
+                               VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR;
   facts.maxComputeSharedMemorySize = 49152;
   facts.maxComputeWorkGroupInvocations = 1024;
   const uint32_t groupSize[] = {1024, 1024, 64};
@@ -152,6 +153,8 @@ class FactsReader {
         {"shuffle_relative", VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT},
         {"clustered", VK_SUBGROUP_FEATURE_CLUSTERED_BIT},
         {"quad", VK_SUBGROUP_FEATURE_QUAD_BIT},
+        {"rotate", VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR},
+        {"rotate_clustered", VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR},
     };
     for (const json& operation : members_.at(name)) flags |= kFlags.at(operation.get<std::string>());
     members_.erase(name);

@@ -118,6 +118,8 @@ TEST(ContextInfo, SaysWhatTheHostWouldGain) {
       {"shaderInt64", "VkPhysicalDeviceFeatures"},
       {"storageBuffer16BitAccess", "VkPhysicalDeviceVulkan11Features"},
       {"storageBuffer8BitAccess", "VkPhysicalDeviceVulkan12Features"},
+      {"shaderSubgroupRotate", "VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR"},
+      {"shaderSubgroupRotateClustered", "VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR"},
       {"apiVersion 1.3", "VkApplicationInfo"},
       {"VK_EXT_debug_utils", "instance extension"},
   };

@@ -117,6 +117,7 @@ TEST_F(MatrixFacts, ThatAreNotEnabledAreListedAsGains) {
   for (uint32_t i = 0; i < contextInfo.gainCount; i++) gains[contextInfo.gains[i].name] = contextInfo.gains[i].structName;
   EXPECT_EQ(gains, (std::map<std::string, std::string>{{"VK_EXT_debug_utils", "instance extension"},
                                                        {"VK_KHR_cooperative_matrix", "device extension"},
+                                                       {"VK_KHR_shader_subgroup_rotate", "device extension"},
                                                        {"VK_NV_cooperative_matrix2", "device extension"}}));
 }
 
@@ -137,6 +138,36 @@ TEST_F(MatrixFacts, OfTheSecondExtensionAreNoGainWithoutFlexibleSizes) {
     }
   }
 }
+
+class SubgroupRotation : public MatrixFacts {
+ protected:
+  static constexpr uint32_t kBits = VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR;
+  uint32_t rotation() { return facts().subgroupOperations & kBits; }
+};
+
+TEST_F(SubgroupRotation, IsKnownToAHostThatEnabledTheExtension) { EXPECT_EQ(rotation(), kBits); }
+
+TEST_F(SubgroupRotation, NeedsTheExtensionBeforeVulkan1_4) {
+  withoutExtension(VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME);
+  EXPECT_EQ(rotation(), 0u);
+}
+
+TEST_F(SubgroupRotation, IsOfTheFeaturesThatAreEnabled) {
+  driver.rotate.shaderSubgroupRotateClustered = VK_FALSE;
+  EXPECT_EQ(rotation(), uint32_t{VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR});
+}
+
+#ifdef VK_API_VERSION_1_4
+TEST_F(SubgroupRotation, IsPartOfVulkan1_4) {
+  driver.facts.apiVersion = info.apiVersion = VK_API_VERSION_1_4;
+  withoutExtension(VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME);
+  driver.rotate.shaderSubgroupRotate = driver.rotate.shaderSubgroupRotateClustered = VK_FALSE;
+  VkPhysicalDeviceVulkan14Features features14{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_4_FEATURES, driver.features.pNext};
+  features14.shaderSubgroupRotate = features14.shaderSubgroupRotateClustered = VK_TRUE;
+  driver.features.pNext = &features14;
+  EXPECT_EQ(rotation(), kBits);
+}
+#endif
 
 class SubgroupSizes : public MatrixFacts {};
 

@@ -166,6 +166,7 @@ const std::map<std::string, PFN_vkVoidFunction>& functions() {
                answer(item, driver->features12);
                answer(item, driver->subgroupSizes);
                answer(item, driver->maintenance4);
+               answer(item, driver->rotate);
                answer(item, driver->matrix);
                answer(item, driver->matrix2);
              }
@@ -284,6 +285,8 @@ MockDriver::MockDriver(const core::DeviceFacts& facts_) : facts(facts_) {
   subgroupSizes.subgroupSizeControl = facts.subgroupSizeControl;
   subgroupSizes.computeFullSubgroups = facts.computeFullSubgroups;
   maintenance4.maintenance4 = facts.maintenance4;
+  rotate.shaderSubgroupRotate = (facts.subgroupOperations & VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR) != 0;
+  rotate.shaderSubgroupRotateClustered = (facts.subgroupOperations & VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR) != 0;
   matrix.cooperativeMatrix = facts.cooperativeMatrix;
   matrix2.cooperativeMatrixFlexibleDimensions = facts.cooperativeMatrixFlexibleDimensions;
   matrix2.cooperativeMatrixReductions = facts.cooperativeMatrixReductions;
@@ -294,9 +297,11 @@ MockDriver::MockDriver(const core::DeviceFacts& facts_) : facts(facts_) {
   matrix2.cooperativeMatrixBlockLoads = facts.cooperativeMatrixBlockLoads;
   features12.pNext = &subgroupSizes;
   subgroupSizes.pNext = &maintenance4;
-  maintenance4.pNext = &matrix;
+  maintenance4.pNext = &rotate;
+  rotate.pNext = &matrix;
   matrix.pNext = &matrix2;
   shapes.assign(facts.cooperativeMatrixShapes, facts.cooperativeMatrixShapes + facts.cooperativeMatrixShapeCount);
+  if (rotate.shaderSubgroupRotate == VK_TRUE) extensions.push_back(VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME);
   if (facts.cooperativeMatrix) extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
   if (facts.flexibleMatrixShapeCount > 0) extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
 }

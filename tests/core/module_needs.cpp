@@ -34,7 +34,8 @@ enum Capability : uint32_t {
   CooperativeMatrixPerElementOperationsNV = 5432,
   CooperativeMatrixTensorAddressingNV = 5433,
   CooperativeMatrixBlockLoadsNV = 5434,
-  CooperativeMatrixKHR = 6022
+  CooperativeMatrixKHR = 6022,
+  GroupNonUniformRotateKHR = 6026
 };
 
 // A capability that is not here needs something that the facts do not tell.
@@ -52,6 +53,7 @@ bool has(const core::DeviceFacts& facts, uint32_t capability) {
     case GroupNonUniformShuffleRelative: return subgroup(VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT);
     case GroupNonUniformClustered: return subgroup(VK_SUBGROUP_FEATURE_CLUSTERED_BIT);
     case GroupNonUniformQuad: return subgroup(VK_SUBGROUP_FEATURE_QUAD_BIT);
+    case GroupNonUniformRotateKHR: return subgroup(VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR) && subgroup(VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR);
     case StorageBuffer16BitAccess: return facts.storageBuffer16BitAccess == VK_TRUE;
     case StorageBuffer8BitAccess: return facts.storageBuffer8BitAccess == VK_TRUE;
     case SignedZeroInfNanPreserve: return facts.signedZeroInfNanPreserveFloat32 == VK_TRUE;

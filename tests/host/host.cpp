@@ -104,6 +104,7 @@ void Host::enableRecommendedExtensions() {
     features.pNext = &structure;
   };
   chain(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, subgroupSizes_);
+  chain(VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME, rotate_);
   chain(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, matrix_);
   chain(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, matrix2_);
 }

@@ -69,7 +69,7 @@ TEST(Kernels, ForPeopleHoldsTheSame) {
 
 // Statistics where the driver tells them; else exit code 3, and why. Nothing in between.
 TEST(Kernels, StatisticsAreTheDriversOrRefused) {
-  const ProgramResult result = saccade({"kernels", "--stats", "--json", "--kernel", "scalar_tiled keys=64 wide=0"});
+  const ProgramResult result = saccade({"kernels", "--stats", "--json", "--kernel", "scalar_tiled keys=64"});
   if (result.exitCode == 3) {
     EXPECT_TRUE(contains(result.err, "has no VK_KHR_pipeline_executable_properties"));
     EXPECT_EQ(result.out, "");

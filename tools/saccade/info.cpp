@@ -38,6 +38,8 @@ json subgroupOperations(std::uint32_t flags) {
       {VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT, "shuffle_relative"},
       {VK_SUBGROUP_FEATURE_CLUSTERED_BIT, "clustered"},
       {VK_SUBGROUP_FEATURE_QUAD_BIT, "quad"},
+      {VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR, "rotate"},
+      {VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR, "rotate_clustered"},
   };
   json names = json::array();
   for (const auto& [bit, name] : kNames) {
