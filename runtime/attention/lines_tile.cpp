@@ -2,7 +2,6 @@
 #include "attention/lines_tile.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "plan/rounding.hpp"
 #include "text/formatted.hpp"
@@ -34,6 +33,15 @@ uint64_t linesSharedBytes(const AttentionProblem& problem, const AttentionTile& 
 
 // Where shared memory of 64 KiB speaks of many registers too.
 bool hasManyRegisters(const DeviceFacts& facts) { return !isCpu(facts) && facts.maxComputeSharedMemorySize >= 65536; }
+
+// Invocations that a line may have: as many as there are lines in a subgroup at least, for each line keeps scores of some rows.
+std::vector<uint32_t> linesOf(uint32_t subgroup) {
+  std::vector<uint32_t> all;
+  for (const uint32_t columns : {4u, 8u, 16u}) {
+    if (columns <= subgroup && columns * columns >= subgroup) all.push_back(columns);
+  }
+  return all;
+}
 
 AttentionTile tileOfLines(const DeviceFacts& facts, uint32_t subgroups, uint32_t columns, uint32_t team, uint32_t keys) {
   AttentionTile tile{};
@@ -72,8 +80,11 @@ Estimate estimateScalarLines(const DeviceFacts& facts, const AttentionProblem& p
 std::string settleLines(const DeviceFacts& facts, const AttentionProblem& problem, AttentionTile& tile) {
   const uint32_t subgroup = tile.subgroupSize;
   if (std::string refusal = subgroupSizeRefusal(facts, subgroup); !refusal.empty()) return refusal;
-  if (!std::has_single_bit(tile.columns) || tile.columns > subgroup || tile.columns * tile.columns < subgroup) {
-    return formatted("columns is {}, but must be 4, 8 or 16 with at most as many lines in the subgroups of {}", tile.columns, subgroup);
+  const std::vector<uint32_t> lines = linesOf(subgroup);
+  if (std::find(lines.begin(), lines.end(), tile.columns) == lines.end()) {
+    std::string choice;
+    for (const uint32_t columns : lines) choice += formatted("{}{}", choice.empty() ? "" : " or ", columns);
+    return formatted("columns is {}, but must be {} in subgroups of {}", tile.columns, choice, subgroup);
   }
   if (tile.subgroups % tile.team != 0 || tile.keys % (tile.columns * tile.team) != 0) {
     return formatted("team is {}, but subgroups ({}) must be a multiple of it, and keys ({}) one of {} for each of it", tile.team,
@@ -93,7 +104,8 @@ std::string settleLines(const DeviceFacts& facts, const AttentionProblem& proble
 
 AttentionTile scalarLinesTile(const DeviceFacts& facts, const AttentionProblem& problem) {
   if (isCpu(facts)) {  // short code
-    AttentionTile tile = tileOfLines(facts, 4, 4, 2, 8);
+    const uint32_t columns = facts.subgroupSize <= 16 ? 4 : 8;
+    AttentionTile tile = tileOfLines(facts, 4, columns, 2, 2 * columns);
     settleLines(facts, problem, tile);
     return tile;
   }
