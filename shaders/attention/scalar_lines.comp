@@ -13,8 +13,8 @@
 //
 // TEAM subgroups share rows, each with keys of its own in every tile; in the end the first of them merges what they have.
 //
-// K and V take turns in one place. Q, K, V and weights are fp32 in shared memory. Whole tiles and other tiles have loops of their own,
-// as in scalar_tiled.comp.
+// K and V take turns in one place. Q, K, V and weights are fp32 in shared memory. The two loops over tiles, and the weight -0 of hidden
+// keys, are those of scalar_tiled.comp.
 
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -33,8 +33,10 @@ const uint EACH = COLUMNS / LINES;
 const uint SUBGROUPS = LOCAL_SIZE / SUBGROUP;
 const uint ROWS = SUBGROUPS / TEAM * COLUMNS;
 const uint SLICES = KEYS / (COLUMNS * TEAM);  // of COLUMNS keys each, that a subgroup has of a tile
+const uint CHUNKS_QK = 1, CHUNKS_V = 1;
 const uint PIECES_QK = (HEAD_DIM_QK + 3) / 4;
 const uint PIECES_V = (HEAD_DIM_V + 3) / 4;
+const bool UNITS_ALONE = ROLLED == 0;
 const uint AT_A_TIME = ROLLED != 0 ? LINES : PIECES_QK;  // of pieces, in the code of an iteration
 const uint WIDTH = HEAD_DIM_V == 0 ? 1 : (HEAD_DIM_V + SUBGROUP - 1) / SUBGROUP;
 const uint REACH = (HEAD_DIM_V + WIDTH - 1) / WIDTH * WIDTH;  // channels read of a row of V
@@ -298,7 +300,9 @@ void mergeTeam() {
   }
 }
 
-void storeRows(const AttentionParams p, const Block b) {
+void finish(const AttentionParams p, const Block b) {
+  total = sumOverLines(total);
+  if (TEAM > 1) mergeTeam();
   if (TEAM > 1 && gl_SubgroupID % TEAM != 0u) return;
   [[unroll]] for (uint r = 0; r < COLUMNS; r++) {
     uint row = b.firstRow + rowBase + rowOf(r);
@@ -316,52 +320,4 @@ void storeRows(const AttentionParams p, const Block b) {
   }
 }
 
-void main() {
-  AttentionParams p = ParamsIn(push.params).value;
-  Block b = blockOf(p, groupIndex(), 0u, ROWS, 0u);
-  if (isVacant(b)) return;
-  findPlace();
-  start(b);
-
-  // The sign of the scale goes into Q, so that the largest product of a row has the largest score.
-  float scale = abs(p.scale);
-  bool aligned = isAligned(p);
-  stageQ(p, b, 0u, aligned);
-
-  // ---- Tiles that every row sees all of: from wholeBegin to wholeEnd, in step with the others.
-  uint keysEnd = HAS_KEYS != 0 ? b.keysEnd : 0u;
-  uint wholeBegin = b.keysBegin + (b.plainBegin - b.keysBegin + KEYS - 1u) / KEYS * KEYS;
-  uint wholeEnd = wholeBegin;
-  // Scales with which neither products nor scores of finite inputs are lost.
-  bool inRange = PLAIN && KV_DTYPE == 0 && scale > 1e-30 && scale < 1e15;
-  uint plainEnd = min(b.plainEnd, keysEnd);
-  if (inRange && plainEnd > wholeBegin) wholeEnd += (plainEnd - wholeBegin) / KEYS * KEYS;
-  if (wholeEnd > wholeBegin) {
-    // Strides for which a tile's offsets stay below 2^32.
-    bool simple = aligned && max(p.kStrideT, p.vStrideT) < (1u << 22), ordinary;
-    if (ROLLED == 0 && simple) ordinary = addWholeTiles(p, b, wholeBegin, wholeEnd, scale, true);
-    else ordinary = addWholeTiles(p, b, wholeBegin, wholeEnd, scale, ROLLED != 0 ? simple : false);
-    barrier();
-    if (lane == 0u) flag = 0u;
-    barrier();
-    if (!ordinary) flag = 1u;
-    barrier();
-    if (flag != 0u) {
-      start(b);
-      wholeEnd = wholeBegin;
-    }
-  }
-
-  // ---- The other tiles
-  for (uint first = b.keysBegin; CAREFUL && first < keysEnd; first += KEYS) {
-    if (first == wholeBegin) {
-      first = wholeEnd;
-      if (first >= keysEnd) break;
-    }
-    addTile(p, b, first, scale, aligned);
-  }
-
-  total = sumOverLines(total);
-  if (TEAM > 1) mergeTeam();
-  storeRows(p, b);
-}
+#include "tile_loops.glsl"

@@ -12,8 +12,7 @@
 // weights of its keys side by side, so that column x * KEYS_EACH + j of the weights is key x + j * COLUMNS. What neighbours read of
 // Q and of the weights is the same.
 //
-// Tiles of which every row sees every key have a loop of their own, with no test of visibility in it and powers of 2. It takes finite
-// scores for granted; where that was wrong, everything is done again by the second loop, which is for the other tiles: there a hidden
+// There are two loops, see tile_loops.glsl: that over whole tiles has no test of visibility in it, and powers of 2. In the other a hidden
 // key has weight -0, which a finite value turns into nothing, and tiles with NaN or infinity in V look at that sign.
 
 #extension GL_GOOGLE_include_directive : require
@@ -185,6 +184,15 @@ void putWeights(uint r) {
   }
 }
 
+void findPlace() {
+  lane = gl_LocalInvocationIndex;
+#if NATIVE
+  if (SUBGROUP_ROWS != 0) lane = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
+#endif
+  x = lane % COLUMNS;
+  y = lane / COLUMNS;
+}
+
 void start(const Block b) {
   [[unroll]] for (uint i = 0; i < CHUNKS_V * PIECES_EACH * ROWS_EACH; i++) sums[i] = vec4(0.0);
   [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
@@ -244,94 +252,50 @@ bool addWholeTiles(const AttentionParams p, const Block b, uint begin, uint end,
   return ordinary;
 }
 
-void main() {
-  AttentionParams p = ParamsIn(push.params).value;
-  Block b = blockOf(p, groupIndex(), 0u, ROWS, 0u);
-  if (isVacant(b)) return;
-  lane = gl_LocalInvocationIndex;
-#if NATIVE
-  if (SUBGROUP_ROWS != 0) lane = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
-#endif
-  x = lane % COLUMNS;
-  y = lane / COLUMNS;
-  start(b);
-
-  // The sign of the scale goes into Q, so that the largest product of a row has the largest score.
-  float scale = abs(p.scale);
-  bool aligned = isAligned(p);
-  if (CHUNKS_QK == 1) stageQ(p, b, 0u, aligned);
-
-  // ---- Tiles that every row sees all of: from wholeBegin to wholeEnd, in step with the others.
-  uint keysEnd = HAS_KEYS != 0 ? b.keysEnd : 0u;
-  uint wholeBegin = b.keysBegin + (b.plainBegin - b.keysBegin + KEYS - 1u) / KEYS * KEYS;
-  uint wholeEnd = wholeBegin;
-  // Scales with which neither products nor scores of finite inputs are lost.
-  bool inRange = PLAIN && CHUNKS_QK == 1 && CHUNKS_V == 1 && KV_DTYPE == 0 && scale > 1e-30 && scale < 1e15;
-  uint plainEnd = min(b.plainEnd, keysEnd);
-  if (inRange && plainEnd > wholeBegin) wholeEnd += (plainEnd - wholeBegin) / KEYS * KEYS;
-  if (wholeEnd > wholeBegin) {
-    // Strides for which a tile's offsets stay below 2^32.
-    bool simple = aligned && max(p.kStrideT, p.vStrideT) < (1u << 22), ordinary;
-    if (UNITS_ALONE && simple) ordinary = addWholeTiles(p, b, wholeBegin, wholeEnd, scale, true);
-    else ordinary = addWholeTiles(p, b, wholeBegin, wholeEnd, scale, UNITS_ALONE ? false : simple);
+// A tile of which some rows do not see some keys, or whose scores are not final as they are.
+void addTile(const AttentionParams p, const Block b, uint first, float scale, bool aligned) {
+  clearScores();
+  for (uint chunk = 0; chunk < CHUNKS_QK; chunk++) {
     barrier();
     if (lane == 0u) flag = 0u;
+    if (CHUNKS_QK > 1) stageQ(p, b, chunk, aligned);
+    stageK(p, b, first, chunk, aligned);
     barrier();
-    if (!ordinary) flag = 1u;
-    barrier();
-    if (flag != 0u) {
-      start(b);
-      wholeEnd = wholeBegin;
+    addProducts();
+  }
+  bool plain = isPlain(b, first, KEYS);
+  float largest[ROWS_EACH];
+  [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+    largest[r] = maximum[r];
+    [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
+      uint at = r * KEYS_EACH + j;
+      s[at] *= scale;
+      if (K_SCALE != 0) s[at] *= keyScaleOfK(p, b, first + x + j * COLUMNS);
+      if (!plain) s[at] = finalScore(p, b, b.firstRow + y * ROWS_EACH + r, first + x + j * COLUMNS, s[at]);
+      largest[r] = max(largest[r], s[at]);
     }
   }
-
-  // ---- The other tiles
-  for (uint first = b.keysBegin; CAREFUL && first < keysEnd; first += KEYS) {
-    if (first == wholeBegin) {
-      first = wholeEnd;
-      if (first >= keysEnd) break;
+  maxOverNeighbours(largest);
+  [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
+    float reference = safeMaximum(largest[r]);
+    rescale(r, weightOf(maximum[r], reference));
+    maximum[r] = largest[r];
+    [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
+      uint at = r * KEYS_EACH + j;
+      s[at] = s[at] == -kInfinity ? -0.0 : weightOf(s[at], reference);
     }
-    clearScores();
-    for (uint chunk = 0; chunk < CHUNKS_QK; chunk++) {
-      barrier();
-      if (lane == 0u) flag = 0u;
-      if (CHUNKS_QK > 1) stageQ(p, b, chunk, aligned);
-      stageK(p, b, first, chunk, aligned);
-      barrier();
-      addProducts();
-    }
-    bool plain = isPlain(b, first, KEYS);
-    float largest[ROWS_EACH];
-    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-      largest[r] = maximum[r];
-      [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
-        uint at = r * KEYS_EACH + j;
-        s[at] *= scale;
-        if (K_SCALE != 0) s[at] *= keyScaleOfK(p, b, first + x + j * COLUMNS);
-        if (!plain) s[at] = finalScore(p, b, b.firstRow + y * ROWS_EACH + r, first + x + j * COLUMNS, s[at]);
-        largest[r] = max(largest[r], s[at]);
-      }
-    }
-    maxOverNeighbours(largest);
-    [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
-      float reference = safeMaximum(largest[r]);
-      rescale(r, weightOf(maximum[r], reference));
-      maximum[r] = largest[r];
-      [[unroll]] for (uint j = 0; j < KEYS_EACH; j++) {
-        uint at = r * KEYS_EACH + j;
-        s[at] = s[at] == -kInfinity ? -0.0 : weightOf(s[at], reference);
-      }
-      putWeights(r);
-    }
-    [[unroll]] for (uint chunk = 0; chunk < CHUNKS_V; chunk++) {
-      barrier();
-      stageV(p, b, first, chunk, aligned);
-      barrier();
-      if (flag != 0u) addVisibleValues(chunk);
-      else addValues(chunk);
-    }
+    putWeights(r);
   }
+  [[unroll]] for (uint chunk = 0; chunk < CHUNKS_V; chunk++) {
+    barrier();
+    stageV(p, b, first, chunk, aligned);
+    barrier();
+    if (flag != 0u) addVisibleValues(chunk);
+    else addValues(chunk);
+  }
+}
 
+void finish(const AttentionParams p, const Block b) {
   sumOverNeighbours(total);
   if (LSE != 0) sumOverNeighbours(exactTotal);
   [[unroll]] for (uint r = 0; r < ROWS_EACH; r++) {
@@ -351,3 +315,5 @@ void main() {
     }
   }
 }
+
+#include "tile_loops.glsl"
