@@ -281,10 +281,10 @@ float softcapped(float score, float softcap) {
 // the entry's lengths.
 float finalScore(const AttentionParams p, const Block b, uint row, uint key, float score) {
   if (SOFTCAP != 0) score = softcapped(score, p.softcap);
-  bool visible = key < b.seqlenK;
-  int distance = int(key) - (int(row) + b.offset);  // from the diagonal
-  if (WINDOW_LEFT != 0) visible = visible && distance >= -p.windowLeft;
-  if (WINDOW_RIGHT != 0) visible = visible && distance <= p.windowRight;
+  int diagonal = int(row) + b.offset, end = int(b.seqlenK);
+  if (WINDOW_RIGHT != 0) end = min(end, diagonal + p.windowRight + 1);
+  bool visible = int(key) < end;
+  if (WINDOW_LEFT != 0) visible = visible && int(key) >= diagonal - p.windowLeft;
   uint maskRow = min(row, p.seqlenQ - 1u), maskKey = min(key, p.seqlenK - 1u);
   if (MASK != 0) {
     uint element = b.batch * p.maskStrideB + b.head * p.maskStrideH + maskRow * p.maskStrideQ + maskKey * p.maskStrideK;
@@ -302,7 +302,7 @@ float finalScore(const AttentionParams p, const Block b, uint row, uint key, flo
     visible = visible && bias != -kInfinity;
     score += bias;
   }
-  if (ALIBI != 0) score -= b.slope * float(abs(distance));
+  if (ALIBI != 0) score -= b.slope * float(abs(int(key) - diagonal));
   return visible ? score : -kInfinity;
 }
 

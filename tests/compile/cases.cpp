@@ -213,9 +213,10 @@ void addOtherProduct(std::vector<Case>& all, const std::string& kernel, Dtype dt
 
 }  // namespace
 
-// What plans choose, and the same main shapes in fp16 of a kernel for GPUs that they do not.
+// What plans choose, and of each kernel for GPUs in fp16 the same main shapes, and lengths alone.
 bool Case::isFigure() const {
-  return kernel.empty() || (dtype == Dtype::F16 && !isForCpuDevices(kernel) && (options == "plain" || options == "causal"));
+  const bool main = options == "plain" || options == "causal" || options == "padded";
+  return kernel.empty() || (dtype == Dtype::F16 && !isForCpuDevices(kernel) && main);
 }
 
 Case caseOf(const std::string& kernel, Dtype dtype, std::int64_t headDim, const std::string& options) {
