@@ -90,6 +90,7 @@ AttentionTile scalarTiledTile(const DeviceFacts& facts, const AttentionProblem& 
     if (subgroupSizeRefusal(facts, 32).empty()) tile.subgroupSize = 32;
     return tile;
   }
+  // Where scalar_lines cannot run or would be slow: of larger work-groups one subgroup is resident where two have room.
   if (wideSubgroups && maxLocalSize(facts) >= 256 && widest <= 128 && (large || !facts.shaderFloat16)) {
     for (const AttentionTile& tile :
          {tileOf(256, 8, 4, 32, kAll), tileOf(256, 8, 2, 32, kAll), tileOf(256, 8, 2, 32, 32), tileOf(256, 8, 1, 32, 32)}) {

@@ -32,7 +32,7 @@
 #define SPEC_K_SCALE 24      // 1: bytes of K have scales
 #define SPEC_V_SCALE 25
 #define SPEC_SCALE_BLOCK 26  // tokens that share a scale; 0: all
-#define SPEC_COLUMNS 27       // scalar_tiled: invocations that share query rows; flash_decode: those that share a key
+#define SPEC_COLUMNS 27       // scalar_tiled: invocations that share query rows; scalar_lines: of a line; flash_decode: those that share a key
 #define SPEC_ROWS_EACH 28     // scalar_tiled, flash_decode: query rows of an invocation
 #define SPEC_SUBGROUP_ROWS 29 // 1: invocations that share rows, or a key, are neighbours in a subgroup
 // Of kernels on matrix units, whose products are of M x K and K x N matrices:
@@ -50,7 +50,7 @@
 #define SPEC_ROLLED 39       // 1: loops over blocks of channels or keys stay loops: less code, fewer registers
 #define SPEC_PARTIAL_ROWS 40 // rows of a block of partial results
 #define SPEC_SHARERS 41      // flash_decode: neighbours that share the softmax of a step
-#define SPEC_TEAM 42         // subgroups that share query rows, each with a part of the keys' scores and of the channels of V
+#define SPEC_TEAM 42         // subgroups that share query rows. coopmat: each has a part of the keys' scores and of the channels of V; scalar_lines: of the keys
 #define SPEC_COUNT 43
 
 #define KV_E4M3 1
