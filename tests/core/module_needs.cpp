@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module_needs.hpp"
 
+#include <map>
 #include <stdexcept>
 
 #include "text/formatted.hpp"
@@ -71,9 +72,16 @@ bool has(const core::DeviceFacts& facts, uint32_t capability) {
 
 }  // namespace
 
+const std::vector<uint32_t>& wordsOf(const core::ShaderModuleCode& shader) {
+  static std::map<const core::ShaderModuleCode*, std::vector<uint32_t>> known;
+  const auto [entry, isNew] = known.try_emplace(&shader);
+  if (isNew) entry->second = core::spirvOf(shader);
+  return entry->second;
+}
+
 std::string missingFor(const core::ShaderModuleCode& shader, const core::DeviceFacts& facts) {
   std::string missing;
-  const std::vector<uint32_t> words = core::spirvOf(shader);
+  const std::vector<uint32_t>& words = wordsOf(shader);
   if (words[kVersionWord] >= kSpirv16 && (facts.apiVersion < VK_API_VERSION_1_3 || !facts.maintenance4)) {
     missing += formatted("{} needs Vulkan 1.3 and maintenance4\n", shader.name);
   }

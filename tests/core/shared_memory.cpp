@@ -131,7 +131,7 @@ class Module {
 
 uint64_t sharedMemoryBytes(const core::ShaderModuleCode& shader,
                            const std::vector<uint32_t>& specialisation) {
-  return Module(core::spirvOf(shader), specialisation).sharedBytes();
+  return Module(wordsOf(shader), specialisation).sharedBytes();
 }
 
 }  // namespace saccade::test
