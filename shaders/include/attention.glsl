@@ -277,19 +277,25 @@ float softcapped(float score, float softcap) {
   return keeps ? score : x < 0.0 ? -softcap * t : softcap * t;
 }
 
+// Conditions as numbers, since few devices hold many of the others at a time.
+uint largestIfZero(uint x) { return min(x, 1u) - 1u; }
+uint largestIfHidden(float score) { return largestIfZero(floatBitsToUint(score) ^ floatBitsToUint(-kInfinity)); }
+
 // The final score of a pair: -inf if the key is hidden from the row. `score` is the scaled product; row and key may lie past
 // the entry's lengths.
 float finalScore(const AttentionParams p, const Block b, uint row, uint key, float score) {
   if (SOFTCAP != 0) score = softcapped(score, p.softcap);
-  int diagonal = int(row) + b.offset, end = int(b.seqlenK);
+  // A row sees keys from `begin` to before `end`. One comparison tells: it counts from the smallest number, which makes keys before
+  // `begin`, and those that are hidden in other ways, the largest.
+  int diagonal = int(row) + b.offset, begin = WINDOW_LEFT != 0 ? max(diagonal - p.windowLeft, 0) : 0, end = int(b.seqlenK);
   if (WINDOW_RIGHT != 0) end = min(end, diagonal + p.windowRight + 1);
-  bool visible = int(key) < end;
-  if (WINDOW_LEFT != 0) visible = visible && int(key) >= diagonal - p.windowLeft;
+  const bool fromSmallest = WINDOW_LEFT != 0 || MASK != 0 || BIAS != 0;
+  uint origin = fromSmallest ? uint(begin) + 0x80000000u : 0u, distance = key - origin;
   uint maskRow = min(row, p.seqlenQ - 1u), maskKey = min(key, p.seqlenK - 1u);
   if (MASK != 0) {
     uint element = b.batch * p.maskStrideB + b.head * p.maskStrideH + maskRow * p.maskStrideQ + maskKey * p.maskStrideK;
-    bool seen = load8(elementAddress(push.buffers[BUFFER_MASK], element, 1u), 0u) != 0u;
-    visible = visible && seen;
+    uint seen = load8(elementAddress(push.buffers[BUFFER_MASK], element, 1u), 0u);
+    distance |= largestIfZero(seen);
   }
   if (BIAS != 0) {
     uint element = b.batch * p.biasStrideB + b.head * p.biasStrideH + maskRow * p.biasStrideQ + maskKey * p.biasStrideK;
@@ -299,11 +305,11 @@ float finalScore(const AttentionParams p, const Block b, uint row, uint key, flo
     else if (BIAS == 2) bias = halfToFloat(load16(elementAddress(base, element, 2u), 0u));
     else bias = bfloatToFloat(load16(elementAddress(base, element, 2u), 0u));
     // Only a bias of -inf hides; selecting it keeps a NaN score from surviving the addition.
-    visible = visible && bias != -kInfinity;
+    distance |= largestIfHidden(bias);
     score += bias;
   }
   if (ALIBI != 0) score -= b.slope * float(abs(int(key) - diagonal));
-  return visible ? score : -kInfinity;
+  return int(distance) < (fromSmallest ? int(uint(max(end, begin)) - origin) : end) ? score : -kInfinity;
 }
 
 // Where the online softmax of a row starts: a sink is a key without a value whose score is seen first.

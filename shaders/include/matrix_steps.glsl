@@ -66,7 +66,7 @@ MATRIX_C referencesOf(uint t) {
 float originOf(float reference) { return reference == -kInfinity ? 0.0 : reference; }
 
 // What a score may be above it: nothing, if the row has seen no key.
-float limitOf(float reference) { return reference == -kInfinity ? -kInfinity : THRESHOLD; }
+float limitOf(float reference) { return fma(reference, 1.17549435e-38, THRESHOLD); }
 
 // True if every row of the subgroup has seen a key.
 bool seesKeys() {
@@ -97,7 +97,7 @@ void addValues(MATRIX_B weights[BLOCKS_W], uint step, uint d) {
 }
 
 // The values of one kind lie in the tile as 1: the sums of rows that see one become what it makes of them.
-float isSeen(float score) { return score == -kInfinity ? 0.0 : 1.0; }
+float isSeen(float score) { return uintBitsToFloat(floatBitsToUint(1.0) & ~largestIfHidden(score)); }
 void addSpecial(MATRIX_C count, uint kind, inout MATRIX_C sum) {
   float value = kind == KIND_NAN ? uintBitsToFloat(0x7fc00000u) : kind == KIND_PLUS_INFINITY ? kInfinity : -kInfinity;
   EACH(i, count) {

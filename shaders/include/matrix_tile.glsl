@@ -310,15 +310,16 @@ bool copyValues(const AttentionParams p, const Block b, uint first, bool aligned
     return special;
   }
   const uint words = KEYS / 2;  // of a row
+  uint lost = 0u;
   [[dont_unroll]] for (uint i = invocation(); i < PIECES_V * 8 * words; i += LOCAL_SIZE) {
     uint channel = i / words, word = i % words, key = first + firstOfPair(word);
     uint x = 0u;
     if (channel < HEAD_DIM_V && key < b.seqlenK) x = load16(keyRowOfV(p, b, key), channel);
     if (channel < HEAD_DIM_V && key + PAIR_DISTANCE < b.seqlenK) x |= load16(keyRowOfV(p, b, key + PAIR_DISTANCE), channel) << 16;
-    special = special || kept(x, KIND_FINITE) != x;
+    lost |= kept(x, KIND_FINITE) ^ x;
     valueTile[channel * V_PITCH + word / 2][word % 2] = kept(x, kind);
   }
-  return special;
+  return lost != 0u;
 }
 
 #endif  // SACCADE_MATRIX_TILE_GLSL
