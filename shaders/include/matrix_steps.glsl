@@ -65,7 +65,8 @@ MATRIX_C referencesOf(uint t) {
 // What scores are relative to: of a row that has seen no key 0.
 float originOf(float reference) { return reference == -kInfinity ? 0.0 : reference; }
 
-// What a score may be above it: nothing, if the row has seen no key.
+// What a score may be above it: nothing, if the row has seen no key. A multiple of the reference that is too small to count, unless the
+// reference is -inf: a condition would have to be held for each row, see docs/kernels.md.
 float limitOf(float reference) { return fma(reference, 1.17549435e-38, THRESHOLD); }
 
 // True if every row of the subgroup has seen a key.

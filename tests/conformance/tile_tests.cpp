@@ -85,7 +85,6 @@ void everyPartOfATile(const Device& device, const Variant& variant, std::int64_t
   checkCall(device, growing, "scores far above those before");
   AttentionCall infinite = callOf(variant, headDim, 33, 97);
   infinite.values.causal = io::Causal::BottomRight;
-  infinite.values.seqlensK = {97, 90};  // what the pipeline of the lengths above has, too
   infinite.values.v = withRows(infinite.values.v, 0, 80, 81, kInfinity);
   checkCall(device, infinite, "an infinite value");
   AttentionCall masked = callOf(variant, headDim, 37, 97);
