@@ -21,7 +21,7 @@
 // scatters are slow, and those of 16-bit types many instructions. On narrow subgroups, as theirs are, rows of Q that are not too long
 // are read with uniform addresses and merged, a sixth of the time of gathers; what would make the unrolled code longer than that of
 // the steps, and the driver compile for seconds, is a loop, although an array must then be indexed.
-const bool NARROW = LOCAL_SIZE <= 8;
+const bool NARROW = LOCAL_SIZE <= 16;
 const bool MERGE_Q = NARROW && FOLD == 1 && QUADS_QK <= 16;
 const uint LONGEST_UNROLLED = DTYPE == DTYPE_F32 ? 32 : 0;  // quads
 const bool LOOP_Q = NARROW && QUADS_QK > LONGEST_UNROLLED;
@@ -51,6 +51,20 @@ void loadQ(const AttentionParams p, const Block b, uint row, uint lane) {
   } else {
     [[unroll]] for (uint d = 0; d < QUADS_QK; d++) q[d] = loadQuad(qRow, d, HEAD_DIM_QK) * p.scale;
   }
+}
+
+// exp(score - reference) of a score that is not larger, and 0 of -inf: 2 to the whole part of x, which the sum with 1.5 * 2^23
+// leaves in its lowest bits together with the bias of an exponent, times a polynomial of the rest (relative error 1.9e-7, 1 at 0).
+// A CPU driver's exp2 is longer: it is for all arguments, and takes wide vectors apart.
+float weightBelow(float score, float reference) {
+  const float kWhole = 12582912.0 + 127.0;
+  float x = (score - reference) * kLog2E;
+  precise float shifted = x + kWhole;
+  precise float rest = x - (shifted - kWhole);
+  float square = rest * rest;
+  float high = fma(fma(1.32647273e-3, rest, 9.67151299e-3), square, fma(5.55073358e-2, rest, 2.40222424e-1));
+  float power = fma(high, square, fma(6.93147004e-1, rest, 1.0)) * intBitsToFloat(floatBitsToInt(shifted) << 23);
+  return x < -126.0 ? 0.0 : power;
 }
 
 void main() {
@@ -91,24 +105,36 @@ void main() {
       if (K_SCALE != 0) {
         [[unroll]] for (uint c = 0; c < KEYS; c++) s[c] *= keyScaleOfK(p, b, first + c);
       }
+      const uint kMinusInfinity = 0xff800000u;  // as bits, which no number exceeds
+      uint highest = 0u;
       if (!isPlain(b, first, KEYS)) {
-        [[unroll]] for (uint c = 0; c < KEYS; c++) s[c] = finalScore(p, b, safeRow, first + c, s[c]);
+        bool hides = false;
+        [[unroll]] for (uint c = 0; c < KEYS; c++) {
+          s[c] = finalScore(p, b, safeRow, first + c, s[c]);
+          hides = hides || s[c] == -kInfinity;
+        }
+        // All rows of a subgroup as one: a branch that only some take costs both of its sides.
+        if (anyInSubgroup(hides)) highest = kMinusInfinity;
       }
-      float largest = maximum;
-      float smallest = s[0];
+      // The largest score, by its bits: the largest signed integer unless all are negative, else the smallest unsigned one. The
+      // larger of two floats is five instructions of a CPU driver, one after the other, because of NaN and of zeros with a sign.
+      int largestSigned = floatBitsToInt(maximum);
+      uint lowest = floatBitsToUint(maximum);
       [[unroll]] for (uint c = 0; c < KEYS; c++) {
-        largest = max(largest, s[c]);
-        smallest = min(smallest, s[c]);
+        largestSigned = max(largestSigned, floatBitsToInt(s[c]));
+        lowest = min(lowest, floatBitsToUint(s[c]));
+        highest = max(highest, floatBitsToUint(s[c]));
       }
-      bool careful = anyInSubgroup(smallest == -kInfinity);
+      float largest = intBitsToFloat(largestSigned >= 0 ? largestSigned : int(lowest));
+      bool careful = highest >= kMinusInfinity;
 
       float reference = safeMaximum(largest);
-      float correction = weightOf(maximum, reference);
+      float correction = weightBelow(maximum, reference);
       maximum = largest;
       float weights[KEYS];
       float partial = 0.0;
       [[unroll]] for (uint c = 0; c < KEYS; c++) {
-        weights[c] = weightOf(s[c], reference);
+        weights[c] = weightBelow(s[c], reference);
         partial += weights[c];
       }
       total = fma(total, correction, partial);
