@@ -25,7 +25,8 @@ uint64_t blocksOf(const AttentionProblem& p, uint32_t lanes, uint32_t fold) {
 }
 
 AttentionTile rowsTile(const DeviceFacts& facts, const AttentionProblem& problem, bool fp32) {
-  // Unrolled code grows with keys * head_dim and with the conversions of 16-bit types, and so does the driver's compile time.
+  // Unrolled code grows with keys * head_dim and with the conversions of 16-bit types, and so does the driver's compile time. What each
+  // number of keys gives and costs stands in docs/performance.md.
   const uint32_t widest = std::max(problem.headDimQk, problem.headDimV);
   const uint32_t keys = (widest <= 96 ? 8 : widest <= 128 ? 5 : widest <= 192 ? 4 : 2) / (fp32 ? 1 : 2);
   const uint32_t lanes = subgroupLanes(facts);

@@ -67,6 +67,8 @@ float weightBelow(float score, float reference) {
   return x < -126.0 ? 0.0 : power;
 }
 
+const uint kMinusInfinity = 0xff800000u;  // as bits: those of no number are larger, and those of NaN may be
+
 void main() {
   AttentionParams p = ParamsIn(push.params).value;
   uint lane = gl_LocalInvocationID.x;
@@ -105,7 +107,6 @@ void main() {
       if (K_SCALE != 0) {
         [[unroll]] for (uint c = 0; c < KEYS; c++) s[c] *= keyScaleOfK(p, b, first + c);
       }
-      const uint kMinusInfinity = 0xff800000u;  // as bits, which no number exceeds
       uint highest = 0u;
       if (!isPlain(b, first, KEYS)) {
         bool hides = false;
