@@ -65,7 +65,7 @@ MatmulParams makeParams(const MatmulProblem& p, const MatmulTile& tile) {
   params.bStrideB1 = b.strides[1];
   params.bStrideColumn = b.strides[2];
   params.bStrideDepth = b.strides[3];
-  params.biasStrideColumn = p.bias.strides[3];
+  params.biasStride = p.bias.strides[3];
   params.residualStrideB0 = p.residual.strides[0];
   params.residualStrideB1 = p.residual.strides[1];
   params.residualStrideRow = p.residual.strides[2];
@@ -75,7 +75,6 @@ MatmulParams makeParams(const MatmulProblem& p, const MatmulTile& tile) {
   params.outStrideRow = p.out.strides[2];
   params.outStrideColumn = p.out.strides[3];
   if (tile.exchanged) {
-    std::swap(params.biasStrideRow, params.biasStrideColumn);
     std::swap(params.residualStrideRow, params.residualStrideColumn);
     std::swap(params.outStrideRow, params.outStrideColumn);
   }
@@ -108,7 +107,9 @@ StepDraft makeMatmulStep(const DeviceFacts& facts, const MatmulProblem& p, const
   uint32_t layoutB = layoutOf(params.bStrideColumn, params.bStrideDepth);
   if (layoutB == MATMUL_LAYOUT_ACROSS && params.columns < tile.columns) layoutB = MATMUL_LAYOUT_ANY;
   step.specialisation[MATMUL_SPEC_B_LAYOUT] = layoutB;
-  step.specialisation[MATMUL_SPEC_BIAS] = p.bias.present();
+  step.specialisation[MATMUL_SPEC_BIAS] = !p.bias.present() ? MATMUL_BIAS_NONE
+                                          : tile.exchanged  ? MATMUL_BIAS_ROWS
+                                                            : MATMUL_BIAS_COLUMNS;
   step.specialisation[MATMUL_SPEC_RESIDUAL] = p.residual.present();
   step.specialisation[MATMUL_SPEC_ACTIVATION] = static_cast<uint32_t>(p.activation);
   step.specialisation[MATMUL_SPEC_ROWS] = tile.rowsEach;

@@ -13,10 +13,15 @@ float gaussian(float z) {
   float high = uintBitsToFloat(floatBitsToUint(z) & 0xfffff000u);
   float w = 0.5 * high * high;
   float rest = 0.5 * (z - high) * (z + high);
-  float n = roundEven(w * 1.4426950408889634);
+  // The sum with 1.5 * 2^23 leaves the whole part of the exponent of 2 in its lowest bits, together with the bias of an exponent, and
+  // their difference as integers is exact whatever a compiler makes of sums. A conversion to an integer would saturate, and CPU drivers
+  // make that one number at a time.
+  const float kWhole = 12582912.0 + 127.0;
+  float shifted = w * -1.4426950408889634 + kWhole;
+  float n = float(floatBitsToInt(kWhole) - floatBitsToInt(shifted));
   // n * ln 2 in two parts, the first of which is exact for n < 2^9.
   float r = ((w - n * 0.693145751953125) - n * 1.42860682e-6) + rest;
-  return exp2(r * -1.4426950408889634) * uintBitsToFloat(uint(127 - int(n)) << 23);
+  return exp2(r * -1.4426950408889634) * uintBitsToFloat(floatBitsToUint(shifted) << 23);
 }
 
 // The normal distribution's Phi(-z) for z >= 0, relative error below 1e-6; 0 past z = 13, where x * Phi(x) is
@@ -26,15 +31,13 @@ float gaussian(float z) {
 // polynomial's).
 float normalTail(float z) {
   float t = 1.0 / (1.0 + 0.26 * z);
-  float p = 0.03092431277036667;
-  p = p * t - 0.15487858653068542;
-  p = p * t + 0.25575554370880127;
-  p = p * t - 0.15587079524993896;
-  p = p * t + 0.16438765823841095;
-  p = p * t + 0.049540188163518906;
-  p = p * t + 0.10341819375753403;
-  p = p * t + 0.10296104848384857;
-  p = p * t + 0.1037624254822731;
+  float t2 = t * t, t4 = t2 * t2;
+  float p01 = 0.10296104848384857 * t + 0.1037624254822731;
+  float p23 = 0.049540188163518906 * t + 0.10341819375753403;
+  float p45 = -0.15587079524993896 * t + 0.16438765823841095;
+  float p67 = -0.15487858653068542 * t + 0.25575554370880127;
+  float p48 = (0.03092431277036667 * t4 + p67 * t2) + p45;
+  float p = p48 * t4 + (p23 * t2 + p01);
   return z > 13.0 ? 0.0 : t * p * gaussian(z > 13.0 ? 13.0 : z);
 }
 

@@ -49,25 +49,38 @@ Address bBase(const MatmulParams p, const Block b) {
   return tensorAddress(push.buffers[MATMUL_BUFFER_B], b.batch0 * p.bStrideB0 + b.batch1 * p.bStrideB1);
 }
 
+// Of one product of the batch: where its results begin, and what is added to them.
+struct Results {
+  Address biasBase, residualBase, outBase;
+};
+
+Results resultsOf(const MatmulParams p, const Block b) {
+  Results results;
+  if (BIAS != MATMUL_BIAS_NONE) results.biasBase = push.buffers[MATMUL_BUFFER_BIAS];
+  if (RESIDUAL != 0) {
+    results.residualBase = tensorAddress(push.buffers[MATMUL_BUFFER_RESIDUAL],
+                                         b.batch0 * p.residualStrideB0 + b.batch1 * p.residualStrideB1);
+  }
+  results.outBase = tensorAddress(push.buffers[MATMUL_BUFFER_OUT], b.batch0 * p.outStrideB0 + b.batch1 * p.outStrideB1);
+  return results;
+}
+
 // The result for one element: residual + activation(sum + bias). row and column must lie inside the tensors.
-float epilogue(const MatmulParams p, const Block b, uint row, uint column, float sum) {
-  if (BIAS != 0) {
-    uint element = row * p.biasStrideRow + column * p.biasStrideColumn;
-    sum += loadElement(tensorAddress(push.buffers[MATMUL_BUFFER_BIAS], element), 0u);
+float epilogue(const MatmulParams p, const Results results, uint row, uint column, float sum) {
+  if (BIAS != MATMUL_BIAS_NONE) {
+    uint element = (BIAS == MATMUL_BIAS_ROWS ? row : column) * p.biasStride;
+    sum += loadElement(tensorAddress(results.biasBase, element), 0u);
   }
   sum = activate(ACTIVATION, sum);
   if (RESIDUAL != 0) {
-    uint element = b.batch0 * p.residualStrideB0 + b.batch1 * p.residualStrideB1 + row * p.residualStrideRow +
-                   column * p.residualStrideColumn;
-    sum += loadElement(tensorAddress(push.buffers[MATMUL_BUFFER_RESIDUAL], element), 0u);
+    uint element = row * p.residualStrideRow + column * p.residualStrideColumn;
+    sum += loadElement(tensorAddress(results.residualBase, element), 0u);
   }
   return sum;
 }
 
-void storeOut(const MatmulParams p, const Block b, uint row, uint column, float x) {
-  uint element = b.batch0 * p.outStrideB0 + b.batch1 * p.outStrideB1 + row * p.outStrideRow +
-                 column * p.outStrideColumn;
-  storeElement(tensorAddress(push.buffers[MATMUL_BUFFER_OUT], element), 0u, x);
+void storeOut(const MatmulParams p, const Results results, uint row, uint column, float x) {
+  storeElement(tensorAddress(results.outBase, row * p.outStrideRow + column * p.outStrideColumn), 0u, x);
 }
 
 #endif  // SACCADE_MATMUL_GLSL

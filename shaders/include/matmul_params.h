@@ -3,7 +3,8 @@
 // Strides are in elements.
 //
 // The kernels compute out[row, column] = sum over depth of a[row, depth] * b[column, depth]. The problem is
-// symmetrical, so a plan may exchange a and b; that is why bias and out have a stride along either axis.
+// symmetrical, so a plan may exchange a and b; that is why out has a stride along either axis, and why a bias belongs to columns
+// or to rows.
 #ifndef SACCADE_MATMUL_PARAMS_H_
 #define SACCADE_MATMUL_PARAMS_H_
 
@@ -12,7 +13,7 @@
 #define MATMUL_SPEC_DEPTH 1       // see below
 #define MATMUL_SPEC_A_LAYOUT 2
 #define MATMUL_SPEC_B_LAYOUT 3
-#define MATMUL_SPEC_BIAS 4        // 1: there is one
+#define MATMUL_SPEC_BIAS 4        // see below
 #define MATMUL_SPEC_RESIDUAL 5    // 1: there is one
 #define MATMUL_SPEC_ACTIVATION 6  // SaccadeActivation
 #define MATMUL_SPEC_ROWS 7        // rows of an invocation; matmul_coopmat: matrices of a subgroup
@@ -25,6 +26,11 @@
 #define MATMUL_SPEC_SUBGROUPS_DOWN 14    // matmul_coopmat: subgroups of a work-group, along its rows
 #define MATMUL_SPEC_SUBGROUPS_ACROSS 15  // matmul_coopmat: and its columns
 #define MATMUL_SPEC_COUNT 16
+
+// Whether there is a bias, and what has one each: columns, or rows where a and b are exchanged.
+#define MATMUL_BIAS_NONE 0
+#define MATMUL_BIAS_COLUMNS 1
+#define MATMUL_BIAS_ROWS 2
 
 // How deep the sums are.
 #define MATMUL_DEPTH_NONE 0   // K is 0: a and b are never touched
@@ -49,7 +55,7 @@ struct MatmulParams {
   uint batch1;  // size of the second batch axis
   uint aStrideB0, aStrideB1, aStrideRow, aStrideDepth;
   uint bStrideB0, bStrideB1, bStrideColumn, bStrideDepth;
-  uint biasStrideRow, biasStrideColumn;
+  uint biasStride;
   uint residualStrideB0, residualStrideB1, residualStrideRow, residualStrideColumn;
   uint outStrideB0, outStrideB1, outStrideRow, outStrideColumn;
 };

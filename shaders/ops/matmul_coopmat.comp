@@ -155,17 +155,16 @@ void multiply(uint fromA, uint fromB) {
 }
 
 // Four neighbouring elements of a row.
-void storeQuad(const MatmulParams p, const Block b, uint row, uint column, vec4 sums, bool whole) {
+void storeQuad(const MatmulParams p, const Results results, uint row, uint column, vec4 sums, bool whole) {
   if (row >= p.rows) return;
   if (whole && column + 4u <= p.columns) {
     uint bits[4];
-    [[unroll]] for (uint j = 0; j < 4; j++) bits[j] = floatToHalf(epilogue(p, b, row, column + j, sums[j]));
-    uint element = b.batch0 * p.outStrideB0 + b.batch1 * p.outStrideB1 + row * p.outStrideRow + column;
-    Aligned8Out(tensorAddress(push.buffers[MATMUL_BUFFER_OUT], element)).v = uvec2(bits[0] | bits[1] << 16, bits[2] | bits[3] << 16);
+    [[unroll]] for (uint j = 0; j < 4; j++) bits[j] = floatToHalf(epilogue(p, results, row, column + j, sums[j]));
+    Aligned8Out(tensorAddress(results.outBase, row * p.outStrideRow + column)).v = uvec2(bits[0] | bits[1] << 16, bits[2] | bits[3] << 16);
     return;
   }
   [[unroll]] for (uint j = 0; j < 4; j++) {
-    if (column + j < p.columns) storeOut(p, b, row, column + j, epilogue(p, b, row, column + j, sums[j]));
+    if (column + j < p.columns) storeOut(p, results, row, column + j, epilogue(p, results, row, column + j, sums[j]));
   }
 }
 
@@ -203,8 +202,8 @@ void main() {
     }
   }
 
-  bool whole = p.outStrideColumn == 1u && ((p.outStrideRow | p.outStrideB0 | p.outStrideB1) & 3u) == 0u &&
-               (uint(push.buffers[MATMUL_BUFFER_OUT]) & 7u) == 0u;
+  Results results = resultsOf(p, b);
+  bool whole = p.outStrideColumn == 1u && (p.outStrideRow & 3u) == 0u && (uint(results.outBase) & 7u) == 0u;
   const uint quads = COLUMNS * N / 4;
   uint own = gl_SubgroupID * M * RESULT_PITCH;
   barrier();  // the tiles are read no more
@@ -218,7 +217,7 @@ void main() {
     [[dont_unroll]] for (uint i = gl_SubgroupInvocationID; i < M * quads; i += SUBGROUP_SIZE) {
       uint row = i / quads, quad = i % quads;
       uint from = own + row * RESULT_PITCH + 2u * quad;
-      storeQuad(p, b, b.firstRow + (down * ROWS + r) * M + row, b.firstColumn + across * COLUMNS * N + 4u * quad,
+      storeQuad(p, results, b.firstRow + (down * ROWS + r) * M + row, b.firstColumn + across * COLUMNS * N + 4u * quad,
                 uintBitsToFloat(uvec4(memory[from], memory[from + 1u])), whole);
     }
     subgroupBarrier();

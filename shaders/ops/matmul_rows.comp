@@ -117,16 +117,17 @@ void main() {
 
   // A loop that is unrolled in part: all of it would be compiled ROWS * COLUMNS times, none of it costs more than the sums of a
   // short product. It needs an array that can be indexed, unlike the registers of the sums.
-  float results[ROWS * COLUMNS];
-  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) results[i] = sums[i];
+  float indexable[ROWS * COLUMNS];
+  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) indexable[i] = sums[i];
   uint skipped = b.firstColumn - firstColumn;
+  Results results = resultsOf(p, b);
   [[dont_unroll]] for (uint first = 0; first < ROWS * COLUMNS; first += STORED) {
     [[unroll]] for (uint j = 0; j < STORED; j++) {
       uint i = min(first + j, ROWS * COLUMNS - 1u);
       uint r = i / COLUMNS, c = i % COLUMNS;
       uint resultRow = row + r * LOCAL_SIZE, column = firstColumn + c;
-      float value = epilogue(p, b, min(resultRow, p.rows - 1u), min(column, p.columns - 1u), results[i]);
-      if (resultRow < p.rows && c >= skipped && column < p.columns) storeOut(p, b, resultRow, column, value);
+      float value = epilogue(p, results, min(resultRow, p.rows - 1u), min(column, p.columns - 1u), indexable[i]);
+      if (resultRow < p.rows && c >= skipped && column < p.columns) storeOut(p, results, resultRow, column, value);
     }
   }
 }

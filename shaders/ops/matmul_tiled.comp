@@ -57,12 +57,13 @@ void main() {
     }
   }
 
+  Results results = resultsOf(p, b);
   [[unroll]] for (uint r = 0; r < ROWS; r++) {
     [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
       uint row = b.firstRow + y + 8u * r;
       uint column = b.firstColumn + x + 16u * c;
       if (row < p.rows && column < p.columns) {
-        storeOut(p, b, row, column, epilogue(p, b, row, column, sums[r * COLUMNS + c]));
+        storeOut(p, results, row, column, epilogue(p, results, row, column, sums[r * COLUMNS + c]));
       }
     }
   }
