@@ -40,6 +40,8 @@ struct Blocking {
   uint32_t rows, columns;
 };
 constexpr Blocking kBlockings32[] = {{1, 64}, {1, 16}, {1, 4}, {1, 1}};
+// An element of a row costs a load for each lane; of wide subgroups more columns share it.
+constexpr Blocking kBlockings32Wide[] = {{1, 96}, {1, 64}, {1, 16}, {1, 4}, {1, 1}};
 constexpr Blocking kBlockings16[] = {{2, 32}, {1, 16}, {1, 4}, {1, 1}};
 // On a plain CPU all loops over these are unrolled, and code that takes long to compile; reading b costs more than the sums, and rows
 // share it.
@@ -47,8 +49,9 @@ constexpr Blocking kBlockingsPlain[] = {{2, 4}, {1, 4}, {1, 1}};
 
 std::span<const Blocking> blockingsFor(const DeviceFacts& facts, const MatmulProblem& problem) {
   if (isPlainCpu(facts)) return kBlockingsPlain;
-  if (dtypeBytes(problem.a.dtype) == 4) return kBlockings32;
-  return kBlockings16;
+  if (dtypeBytes(problem.a.dtype) != 4) return kBlockings16;
+  if (facts.subgroupSize > 8) return kBlockings32Wide;
+  return kBlockings32;
 }
 
 // Which operand gives the invocations their rows, and how many each computes: the cheapest in work per useful
@@ -136,10 +139,11 @@ MatmulTile matricesTile(const DeviceFacts& facts, const MatmulProblem& problem) 
 
 // An invocation holds all its sums, and its code is unrolled over them.
 constexpr uint32_t kMostSums = 64;
+constexpr uint32_t kMostSumsRows = 96;
 constexpr uint32_t kMostSumsPlain = 16;
 
 std::string settleRows(const DeviceFacts& facts, const MatmulProblem&, MatmulTile& tile) {
-  const uint32_t most = isPlainCpu(facts) ? kMostSumsPlain : kMostSums;
+  const uint32_t most = isPlainCpu(facts) ? kMostSumsPlain : kMostSumsRows;
   if (tile.rowsEach * tile.columnsEach > most) {
     return formatted("rows_each is {} and columns_each {}; their product must be at most {} here", tile.rowsEach, tile.columnsEach, most);
   }
@@ -177,7 +181,7 @@ std::string settleMatrices(const DeviceFacts& facts, const MatmulProblem&, Matmu
 }
 
 std::vector<MatmulTile> otherRowsTiles(const DeviceFacts& facts, const MatmulProblem& problem) {
-  constexpr Blocking kOthers[] = {{1, 64}, {1, 32}, {1, 16}, {1, 4}, {2, 32}, {2, 16}, {4, 16}};
+  constexpr Blocking kOthers[] = {{1, 96}, {1, 64}, {1, 32}, {1, 16}, {1, 4}, {2, 32}, {2, 16}, {4, 16}};
   constexpr Blocking kOthersPlain[] = {{1, 8}, {1, 4}, {2, 8}, {2, 4}, {3, 4}, {4, 4}};
   std::vector<MatmulTile> tiles;
   for (const uint32_t exchanged : {0u, 1u}) {
@@ -220,7 +224,7 @@ std::vector<MatmulTile> otherMatricesTiles(const DeviceFacts& facts, const Matmu
 
 using Field = TileField<MatmulTile>;
 constexpr Field kRowsFields[] = {{"rows_each", &MatmulTile::rowsEach, 1, 8, 1},
-                                 {"columns_each", &MatmulTile::columnsEach, 1, 64, 1},
+                                 {"columns_each", &MatmulTile::columnsEach, 1, 96, 1},
                                  {"exchanged", &MatmulTile::exchanged, 0, 1, 1}};
 constexpr Field kTiledFields[] = {{"rows_each", &MatmulTile::rowsEach, 1, 8, 1},
                                   {"columns_each", &MatmulTile::columnsEach, 1, 8, 1},
