@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/vit_load.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "io/file_error.hpp"
 #include "nn/checks.hpp"
+#include "plan/rounding.hpp"
 
 namespace saccade::nn {
 
@@ -32,7 +34,7 @@ class Uploader {
   Tensor operator()(const io::TensorData& data) const {
     return Tensor::fromBytes(device_, dtype_, data.shape(), data.converted(storage_).bytes());
   }
-  Linear operator()(const io::LinearWeights& linear) const { return {(*this)(linear.weight), (*this)(linear.bias)}; }
+  Linear operator()(const io::LinearWeights& linear) const { return {matrix(linear.weight), (*this)(linear.bias)}; }
   LayerNorm operator()(const io::NormWeights& norm, double epsilon) const {
     return {(*this)(norm.weight), (*this)(norm.bias), static_cast<float>(epsilon)};
   }
@@ -44,6 +46,21 @@ class Uploader {
   }
 
  private:
+  // [rows, columns] with rows an odd number of cache lines apart. Widths of models are multiples of large powers of two, and rows an
+  // even number of lines apart share a few sets of a cache, while kernels read many rows at a time.
+  Tensor matrix(const io::TensorData& data) const {
+    constexpr std::size_t kLine = 64;
+    const io::TensorData converted = data.converted(storage_);
+    const std::size_t rows = data.shape()[0], columns = data.shape()[1], rowBytes = converted.bytes().size() / rows;
+    const std::size_t pitch = (core::divideUp(rowBytes, kLine) | 1) * kLine;
+    std::vector<std::byte> padded(rows * pitch);
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::ranges::copy(converted.bytes().subspan(row * rowBytes, rowBytes), padded.begin() + row * pitch);
+    }
+    const auto size = [](std::size_t elements) { return static_cast<std::int64_t>(elements); };
+    return Tensor::fromBytes(device_, dtype_, {size(rows), size(pitch / (rowBytes / columns))}, padded).slice(1, 0, size(columns));
+  }
+
   // Row n times scale[n]; rounded once.
   io::TensorData multiplyRows(const io::TensorData& data, const io::TensorData& scale) const {
     std::vector<double> values = data.toDoubles();
@@ -82,7 +99,7 @@ Vit uploadVit(const Device& device, const io::VitWeights& weights, Dtype dtype) 
   const Uploader upload(device, dtype);
   VitConfig config = configOf(weights.config);
   VitWeights uploaded;
-  uploaded.patch = upload(weights.patch);
+  uploaded.patch = {upload(weights.patch.weight), upload(weights.patch.bias)};
   uploaded.classToken = weights.classToken.toFloats();
   uploaded.positions = weights.positions.toFloats();
   for (const io::VitBlockWeights& block : weights.blocks) {
