@@ -40,9 +40,9 @@ struct Blocking {
   uint32_t rows, columns;
 };
 constexpr Blocking kBlockings32[] = {{1, 64}, {1, 16}, {1, 4}, {1, 1}};
+constexpr Blocking kBlockings16[] = {{2, 32}, {1, 16}, {1, 4}, {1, 1}};
 // An element of a row costs a load for each lane; of wide subgroups more columns share it.
 constexpr Blocking kBlockings32Wide[] = {{1, 96}, {1, 64}, {1, 16}, {1, 4}, {1, 1}};
-constexpr Blocking kBlockings16[] = {{2, 32}, {1, 16}, {1, 4}, {1, 1}};
 // On a plain CPU all loops over these are unrolled, and code that takes long to compile; reading b costs more than the sums, and rows
 // share it.
 constexpr Blocking kBlockingsPlain[] = {{2, 4}, {1, 4}, {1, 1}};
@@ -224,7 +224,7 @@ std::vector<MatmulTile> otherMatricesTiles(const DeviceFacts& facts, const Matmu
 
 using Field = TileField<MatmulTile>;
 constexpr Field kRowsFields[] = {{"rows_each", &MatmulTile::rowsEach, 1, 8, 1},
-                                 {"columns_each", &MatmulTile::columnsEach, 1, 96, 1},
+                                 {"columns_each", &MatmulTile::columnsEach, 1, kMostSumsRows, 1},
                                  {"exchanged", &MatmulTile::exchanged, 0, 1, 1}};
 constexpr Field kTiledFields[] = {{"rows_each", &MatmulTile::rowsEach, 1, 8, 1},
                                   {"columns_each", &MatmulTile::columnsEach, 1, 8, 1},
